@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "os/file.h"
+
+static enum lmn_status fail_dir(struct lmn_error *err, int os_errno, const char *verb,
+                                const char *path)
+{
+    bool missing = os_errno == ENOENT || os_errno == ENOTDIR;
+    enum lmn_status st = missing ? LMN_E_NOT_FOUND : LMN_E_IO;
+
+    return lmn_fail_os(err, st, os_errno, "cannot %s directory %s", verb, path);
+}
+
+/* The directory that `path` lies in; *slash is the last one of `path`, or NULL. */
+static enum lmn_status sync_parent(char *path, char *slash, struct lmn_error *err)
+{
+    enum lmn_status st;
+
+    if (slash == NULL)
+        return lmn__dir_sync(".", err);
+    if (slash == path)
+        return lmn__dir_sync("/", err);
+    *slash = '\0';
+    st = lmn__dir_sync(path, err);
+    *slash = '/';
+    return st;
+}
+
+static enum lmn_status make_one(char *path, struct lmn_error *err)
+{
+    struct stat info;
+    enum lmn_status st;
+    int rc = mkdir(path, 0777), reason = errno;
+
+    if (rc == 0) {
+        st = sync_parent(path, strrchr(path, '/'), err);
+        if (st != LMN_OK)
+            rmdir(path); /* so that the next attempt does not take it for durable */
+        return st;
+    }
+    if (stat(path, &info) == 0 && S_ISDIR(info.st_mode))
+        return LMN_OK;
+    return fail_dir(err, reason, "make", path);
+}
+
+enum lmn_status lmn__dir_make(const char *path, struct lmn_error *err)
+{
+    char part[PATH_MAX];
+    size_t len = strlen(path);
+    enum lmn_status st;
+
+    while (len > 1 && path[len - 1] == '/')
+        len--;
+    if (len == 0 || len >= sizeof part)
+        return fail_dir(err, len == 0 ? ENOENT : ENAMETOOLONG, "make", path);
+    memcpy(part, path, len);
+    part[len] = '\0';
+    for (char *slash = strchr(part + 1, '/'); slash != NULL; slash = strchr(slash + 1, '/')) {
+        *slash = '\0';
+        st = make_one(part, err);
+        if (st != LMN_OK)
+            return st;
+        *slash = '/';
+    }
+    return make_one(part, err);
+}
+
+enum lmn_status lmn__dir_sync(const char *path, struct lmn_error *err)
+{
+    enum lmn_status st = LMN_OK;
+    int fd, rc;
+
+    do
+        fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    while (fd < 0 && errno == EINTR);
+    if (fd < 0)
+        return fail_dir(err, errno, "open", path);
+    do
+        rc = fsync(fd);
+    while (rc != 0 && errno == EINTR);
+    if (rc != 0 && errno != EINVAL)
+        st = fail_dir(err, errno, "sync", path);
+    close(fd);
+    return st;
+}
+
+/* Some file systems leave the type out of the entry. */
+static bool entry_is_directory(DIR *dir, const struct dirent *entry)
+{
+    struct stat info;
+
+    if (entry->d_type != DT_UNKNOWN)
+        return entry->d_type == DT_DIR;
+    return fstatat(dirfd(dir), entry->d_name, &info, AT_SYMLINK_NOFOLLOW) == 0 &&
+           S_ISDIR(info.st_mode);
+}
+
+enum lmn_status lmn__dir_list(const char *path, lmn__dir_entry_fn entry, void *context,
+                              struct lmn_error *err)
+{
+    enum lmn_status st = LMN_OK;
+    DIR *dir = opendir(path);
+
+    if (dir == NULL)
+        return fail_dir(err, errno, "open", path);
+    while (st == LMN_OK) {
+        struct dirent *item;
+
+        errno = 0;
+        item = readdir(dir);
+        if (item == NULL) {
+            if (errno != 0)
+                st = fail_dir(err, errno, "read", path);
+            break;
+        }
+        if (strcmp(item->d_name, ".") != 0 && strcmp(item->d_name, "..") != 0)
+            st = entry(context, item->d_name, entry_is_directory(dir, item), err);
+    }
+    closedir(dir);
+    return st;
+}

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * file.h - files and directories of the operating system.
+ *
+ * Calls are retried when a signal interrupts them and go on after a short read or write. A
+ * missing file or directory (also: a file where a directory of the path should be) is
+ * LMN_E_NOT_FOUND, a file that is in the way LMN_E_EXISTS, all else LMN_E_IO; the
+ * message names the path and holds the system's own reason. Positions are explicit, so one open
+ * file may be used from many threads.
+ */
+#ifndef LMN_OS_FILE_H
+#define LMN_OS_FILE_H
+
+#include <stdbool.h>
+
+#include "base/env.h"
+
+enum lmn__file_mode {
+    LMN__FILE_READ,
+    LMN__FILE_CREATE /* for writing; fails with LMN_E_EXISTS when it is there */
+};
+
+struct lmn__file {
+    int fd;
+};
+
+LMN_MUST_USE enum lmn_status lmn__file_open(const char *path, enum lmn__file_mode mode,
+                                            struct lmn__file *file_out, struct lmn_error *err);
+/* Close; says nothing of earlier writes: lmn__file_sync() does. */
+void lmn__file_close(struct lmn__file *file);
+
+LMN_MUST_USE enum lmn_status lmn__file_size(const struct lmn__file *file, const char *path,
+                                            uint64_t *bytes_out, struct lmn_error *err);
+
+/* Read exactly `len` bytes; a file that ends sooner is LMN_E_CORRUPT. */
+LMN_MUST_USE enum lmn_status lmn__file_read_at(const struct lmn__file *file, const char *path,
+                                               uint64_t offset, void *data, size_t len,
+                                               struct lmn_error *err);
+
+LMN_MUST_USE enum lmn_status lmn__file_write_at(const struct lmn__file *file, const char *path,
+                                                uint64_t offset, const void *data, size_t len,
+                                                struct lmn_error *err);
+
+/* Wait until what was written is on the device. A failure is final for the data. */
+LMN_MUST_USE enum lmn_status lmn__file_sync(const struct lmn__file *file, const char *path,
+                                            struct lmn_error *err);
+
+/* Replace `to` by `from`. */
+LMN_MUST_USE enum lmn_status lmn__file_rename(const char *from, const char *to,
+                                              struct lmn_error *err);
+
+/* Give `from` the second name `to`; LMN_E_EXISTS when `to` is there. */
+LMN_MUST_USE enum lmn_status lmn__file_link(const char *from, const char *to,
+                                            struct lmn_error *err);
+
+LMN_MUST_USE enum lmn_status lmn__file_remove(const char *path, struct lmn_error *err);
+
+/*
+ * Make a directory and its parents, durably: the parent of each one that is made is synced. One
+ * that is there is fine, but nothing is said about its durability.
+ */
+LMN_MUST_USE enum lmn_status lmn__dir_make(const char *path, struct lmn_error *err);
+
+/*
+ * Wait until the entries of a directory are on the device. A file system that has no such
+ * operation for directories counts as done.
+ */
+LMN_MUST_USE enum lmn_status lmn__dir_sync(const char *path, struct lmn_error *err);
+
+/* Called once per entry, without "." and "..", in no order. A status other than OK ends it. */
+typedef enum lmn_status (*lmn__dir_entry_fn)(void *context, const char *name, bool is_directory,
+                                             struct lmn_error *err);
+
+LMN_MUST_USE enum lmn_status lmn__dir_list(const char *path, lmn__dir_entry_fn entry, void *context,
+                                           struct lmn_error *err);
+
+#endif
