@@ -1,0 +1,394 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A store that is a directory of this machine.
+ *
+ * A name is durable only if every directory above it is. A directory found in place may have
+ * been made a moment ago by a thread or a process that has not synced it yet, or died before it
+ * could. So the first time this store puts a name into a directory it makes the directory and
+ * syncs each one above it up to the root, whoever made them, and remembers that. What lies above
+ * the root is synced only where it is made here.
+ *
+ * `locked.dir` holds the directories that are made sure of; it only grows, by one string per
+ * directory written to. One that somebody removed shows as LMN_E_NOT_FOUND and is made again.
+ */
+#include <string.h>
+
+#include "os/file.h"
+#include "os/thread.h"
+#include "store/store.h"
+
+struct local_store {
+    struct lmn_store base; /* its name is the root */
+    bool ready;            /* the mutex is there */
+    struct lmn__mutex mutex;
+    struct {
+        char **dir;
+        size_t dir_count;
+        size_t dir_cap;
+    } locked;
+};
+
+struct local_file {
+    struct lmn__store_file base;
+    struct lmn__file os;
+    char *path; /* the whole one, for messages */
+};
+
+struct listing {
+    lmn__store_entry_fn entry;
+    void *context;
+    bool stopped; /* by the status of an entry */
+};
+
+/* The root and `len` bytes of `path`; the caller frees it. */
+static char *join(const struct lmn_store *store, const char *path, size_t len)
+{
+    size_t root_len = strlen(store->name);
+    char *whole = lmn__alloc(store->env, root_len + 1 + len + 1);
+
+    if (whole == NULL)
+        return NULL;
+    memcpy(whole, store->name, root_len);
+    whole[root_len] = len != 0 ? '/' : '\0';
+    memcpy(whole + root_len + 1, path, len);
+    whole[root_len + 1 + len] = '\0';
+    return whole;
+}
+
+static enum lmn_status file_path(const struct lmn_store *store, const char *path, char **whole_out,
+                                 struct lmn_error *err)
+{
+    enum lmn_status st = lmn__store_check_path(store, path, err);
+
+    *whole_out = NULL;
+    if (st != LMN_OK)
+        return st;
+    *whole_out = join(store, path, strlen(path));
+    return *whole_out != NULL ? LMN_OK : lmn__no_memory(err, "a path", strlen(path));
+}
+
+static enum lmn_status dir_path(const struct lmn_store *store, const char *path, char **whole_out,
+                                struct lmn_error *err)
+{
+    if (path[0] != '\0')
+        return file_path(store, path, whole_out, err);
+    *whole_out = join(store, "", 0);
+    return *whole_out != NULL ? LMN_OK : lmn__no_memory(err, "a path", 0);
+}
+
+/* The place of the directory in the list, or the list's length. */
+static size_t find_dir_locked(const struct local_store *local, const char *dir, size_t len)
+{
+    size_t i = 0;
+
+    while (i < local->locked.dir_count &&
+           !(strncmp(local->locked.dir[i], dir, len) == 0 && local->locked.dir[i][len] == '\0'))
+        i++;
+    return i;
+}
+
+static bool dir_is_known(struct local_store *local, const char *dir, size_t len)
+{
+    bool known;
+
+    lmn__mutex_lock(&local->mutex);
+    known = find_dir_locked(local, dir, len) < local->locked.dir_count;
+    lmn__mutex_unlock(&local->mutex);
+    return known;
+}
+
+static bool reserve_dir_locked(struct local_store *local)
+{
+    size_t cap = local->locked.dir_cap * 2 + 8;
+    char **dir;
+
+    if (local->locked.dir_count < local->locked.dir_cap)
+        return true;
+    dir = lmn__realloc(local->base.env, local->locked.dir, cap * sizeof *dir);
+    if (dir == NULL)
+        return false;
+    local->locked.dir = dir;
+    local->locked.dir_cap = cap;
+    return true;
+}
+
+/* Without memory the directory is only made sure of once more the next time. */
+static void remember_dir(struct local_store *local, const char *dir, size_t len)
+{
+    char *copy = lmn__strndup(local->base.env, dir, len);
+
+    if (copy == NULL)
+        return;
+    lmn__mutex_lock(&local->mutex);
+    if (find_dir_locked(local, dir, len) == local->locked.dir_count && reserve_dir_locked(local)) {
+        local->locked.dir[local->locked.dir_count++] = copy;
+        copy = NULL;
+    }
+    lmn__mutex_unlock(&local->mutex);
+    lmn__free(local->base.env, copy);
+}
+
+/* Make the directory of `path` sure; `again` does so even if it is remembered as sure. */
+static enum lmn_status make_sure(struct lmn_store *store, const char *path, bool again,
+                                 struct lmn_error *err)
+{
+    struct local_store *local = (struct local_store *)store;
+    size_t len = lmn__store_dir_len(path);
+    size_t root_len = strlen(store->name), whole_len = root_len + (len != 0) + len;
+    enum lmn_status st;
+    char *whole;
+
+    if (!again && dir_is_known(local, path, len))
+        return LMN_OK;
+    whole = join(store, path, len);
+    if (whole == NULL)
+        return lmn__no_memory(err, "a path", len);
+    st = lmn__dir_make(whole, err);
+    for (size_t end = root_len; st == LMN_OK && end < whole_len;) {
+        char *slash = whole + end;
+
+        *slash = '\0';
+        st = lmn__dir_sync(whole, err);
+        *slash = '/';
+        end += 1 + strcspn(slash + 1, "/");
+    }
+    if (st == LMN_OK)
+        remember_dir(local, path, len);
+    lmn__free(store->env, whole);
+    return st;
+}
+
+static void local_close(struct lmn__store_file *base)
+{
+    struct local_file *file = (struct local_file *)base;
+
+    lmn__file_close(&file->os);
+    lmn__free(base->store->env, file->path);
+    lmn__store_file_free(base);
+}
+
+/* A file that is not open yet. */
+static enum lmn_status file_new(struct lmn_store *store, const char *path,
+                                struct local_file **file_out, struct lmn_error *err)
+{
+    struct lmn__store_file *base;
+    struct local_file *file;
+    enum lmn_status st;
+
+    *file_out = NULL;
+    st = lmn__store_file_new(store, sizeof *file, &base, err);
+    if (st != LMN_OK)
+        return st;
+    file = (struct local_file *)base;
+    file->os.fd = -1;
+    st = file_path(store, path, &file->path, err);
+    if (st != LMN_OK) {
+        local_close(base);
+        return st;
+    }
+    *file_out = file;
+    return LMN_OK;
+}
+
+static enum lmn_status local_open(struct lmn_store *store, const char *path,
+                                  struct lmn__store_file **file_out, struct lmn_error *err)
+{
+    struct local_file *file;
+    enum lmn_status st;
+
+    *file_out = NULL;
+    st = file_new(store, path, &file, err);
+    if (st != LMN_OK)
+        return st;
+    st = lmn__file_open(file->path, LMN__FILE_READ, &file->os, err);
+    if (st == LMN_OK)
+        st = lmn__file_size(&file->os, file->path, &file->base.bytes, err);
+    if (st != LMN_OK) {
+        local_close(&file->base);
+        return st;
+    }
+    *file_out = &file->base;
+    return LMN_OK;
+}
+
+static enum lmn_status local_create(struct lmn_store *store, const char *path,
+                                    struct lmn__store_file **file_out, struct lmn_error *err)
+{
+    struct local_file *file;
+    enum lmn_status st;
+
+    *file_out = NULL;
+    st = file_new(store, path, &file, err);
+    if (st != LMN_OK)
+        return st;
+    for (bool again = false;; again = true) {
+        st = make_sure(store, path, again, err);
+        if (st == LMN_OK)
+            st = lmn__file_open(file->path, LMN__FILE_CREATE, &file->os, err);
+        if (st != LMN_E_NOT_FOUND || again)
+            break;
+    }
+    if (st != LMN_OK) {
+        local_close(&file->base);
+        return st;
+    }
+    *file_out = &file->base;
+    return LMN_OK;
+}
+
+static enum lmn_status local_read_at(struct lmn__store_file *base, uint64_t offset, void *data,
+                                     size_t len, struct lmn_error *err)
+{
+    struct local_file *file = (struct local_file *)base;
+
+    return lmn__file_read_at(&file->os, file->path, offset, data, len, err);
+}
+
+static enum lmn_status local_write_at(struct lmn__store_file *base, uint64_t offset,
+                                      const void *data, size_t len, struct lmn_error *err)
+{
+    struct local_file *file = (struct local_file *)base;
+
+    return lmn__file_write_at(&file->os, file->path, offset, data, len, err);
+}
+
+static enum lmn_status local_sync(struct lmn__store_file *base, struct lmn_error *err)
+{
+    struct local_file *file = (struct local_file *)base;
+
+    return lmn__file_sync(&file->os, file->path, err);
+}
+
+/* Rename and link differ in the last step only. */
+static enum lmn_status name_again(struct lmn_store *store, const char *from, const char *to,
+                                  enum lmn_status (*step)(const char *from, const char *to,
+                                                          struct lmn_error *err),
+                                  struct lmn_error *err)
+{
+    char *whole_from = NULL, *whole_to = NULL;
+    enum lmn_status st = file_path(store, from, &whole_from, err);
+
+    if (st == LMN_OK)
+        st = file_path(store, to, &whole_to, err);
+    for (bool again = false; st == LMN_OK; again = true) {
+        st = make_sure(store, to, again, err);
+        if (st == LMN_OK)
+            st = step(whole_from, whole_to, err);
+        if (st != LMN_E_NOT_FOUND || again)
+            break;
+        st = LMN_OK;
+    }
+    lmn__free(store->env, whole_from);
+    lmn__free(store->env, whole_to);
+    return st;
+}
+
+static enum lmn_status local_rename(struct lmn_store *store, const char *from, const char *to,
+                                    struct lmn_error *err)
+{
+    return name_again(store, from, to, lmn__file_rename, err);
+}
+
+static enum lmn_status local_link(struct lmn_store *store, const char *from, const char *to,
+                                  struct lmn_error *err)
+{
+    return name_again(store, from, to, lmn__file_link, err);
+}
+
+static enum lmn_status local_remove(struct lmn_store *store, const char *path,
+                                    struct lmn_error *err)
+{
+    char *whole;
+    enum lmn_status st = file_path(store, path, &whole, err);
+
+    if (st == LMN_OK)
+        st = lmn__file_remove(whole, err);
+    lmn__free(store->env, whole);
+    return st;
+}
+
+static enum lmn_status local_sync_dir(struct lmn_store *store, const char *path,
+                                      struct lmn_error *err)
+{
+    char *whole;
+    enum lmn_status st = dir_path(store, path, &whole, err);
+
+    if (st == LMN_OK)
+        st = lmn__dir_sync(whole, err);
+    lmn__free(store->env, whole);
+    return st;
+}
+
+static enum lmn_status pass_entry(void *context, const char *name, bool is_directory,
+                                  struct lmn_error *err)
+{
+    struct listing *listing = context;
+    enum lmn_status st = listing->entry(listing->context, name, is_directory, err);
+
+    listing->stopped = st != LMN_OK;
+    return st;
+}
+
+static enum lmn_status local_list(struct lmn_store *store, const char *path,
+                                  lmn__store_entry_fn entry, void *context, struct lmn_error *err)
+{
+    struct listing listing = { entry, context, false };
+    char *whole;
+    enum lmn_status st = dir_path(store, path, &whole, err);
+
+    if (st == LMN_OK)
+        st = lmn__dir_list(whole, pass_entry, &listing, err);
+    lmn__free(store->env, whole);
+    return st == LMN_E_NOT_FOUND && !listing.stopped ? LMN_OK : st;
+}
+
+static void local_destroy(struct lmn_store *store)
+{
+    struct local_store *local = (struct local_store *)store;
+
+    for (size_t i = 0; i < local->locked.dir_count; i++)
+        lmn__free(store->env, local->locked.dir[i]);
+    lmn__free(store->env, local->locked.dir);
+    if (local->ready)
+        lmn__mutex_deinit(&local->mutex);
+}
+
+static const struct lmn__store_ops local_ops = {
+    .kind = "local",
+    .open = local_open,
+    .create = local_create,
+    .read_at = local_read_at,
+    .write_at = local_write_at,
+    .sync = local_sync,
+    .close = local_close,
+    .rename = local_rename,
+    .link = local_link,
+    .remove = local_remove,
+    .sync_dir = local_sync_dir,
+    .list = local_list,
+    .destroy = local_destroy,
+};
+
+enum lmn_status lmn_store_open_local(struct lmn_env *env, const char *root,
+                                     struct lmn_store **store_out, struct lmn_error *err)
+{
+    struct local_store *local;
+    enum lmn_status st;
+
+    *store_out = NULL;
+    if (root[0] == '\0')
+        return lmn_fail(err, LMN_E_INVALID, "the directory of a store has an empty name");
+    st = lmn__store_new(env, &local_ops, root, sizeof *local, store_out, err);
+    if (st != LMN_OK)
+        return st;
+    local = (struct local_store *)*store_out;
+    for (size_t len = strlen(root); len > 1 && root[len - 1] == '/'; len--)
+        local->base.name[len - 1] = '\0';
+    st = lmn__mutex_init(&local->mutex, err);
+    local->ready = st == LMN_OK;
+    if (st != LMN_OK) {
+        lmn_store_release(*store_out);
+        *store_out = NULL;
+    }
+    return st;
+}
