@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdlib.h>
+
+#include "core.h"
+
+static void schema_destroy(PyObject *capsule)
+{
+    struct ArrowSchema *schema = PyCapsule_GetPointer(capsule, "arrow_schema");
+
+    if (schema->release != NULL)
+        schema->release(schema);
+    PyMem_Free(schema);
+}
+
+static void array_destroy(PyObject *capsule)
+{
+    struct ArrowArray *array = PyCapsule_GetPointer(capsule, "arrow_array");
+
+    if (array->release != NULL)
+        array->release(array);
+    PyMem_Free(array);
+}
+
+static void stream_destroy(PyObject *capsule)
+{
+    struct ArrowArrayStream *stream = PyCapsule_GetPointer(capsule, "arrow_array_stream");
+
+    if (stream->release != NULL)
+        stream->release(stream);
+    PyMem_Free(stream);
+}
+
+PyObject *schema_capsule(struct ArrowSchema *schema)
+{
+    struct ArrowSchema *moved = PyMem_Malloc(sizeof *moved);
+    PyObject *capsule;
+
+    if (moved == NULL) {
+        schema->release(schema);
+        return PyErr_NoMemory();
+    }
+    *moved = *schema;
+    schema->release = NULL;
+    capsule = PyCapsule_New(moved, "arrow_schema", schema_destroy);
+    if (capsule == NULL) {
+        moved->release(moved);
+        PyMem_Free(moved);
+    }
+    return capsule;
+}
+
+PyObject *array_capsule(struct ArrowArray *array)
+{
+    struct ArrowArray *moved = PyMem_Malloc(sizeof *moved);
+    PyObject *capsule;
+
+    if (moved == NULL) {
+        array->release(array);
+        return PyErr_NoMemory();
+    }
+    *moved = *array;
+    array->release = NULL;
+    capsule = PyCapsule_New(moved, "arrow_array", array_destroy);
+    if (capsule == NULL) {
+        moved->release(moved);
+        PyMem_Free(moved);
+    }
+    return capsule;
+}
+
+PyObject *stream_capsule(struct ArrowArrayStream *stream)
+{
+    struct ArrowArrayStream *moved = PyMem_Malloc(sizeof *moved);
+    PyObject *capsule;
+
+    if (moved == NULL) {
+        stream->release(stream);
+        return PyErr_NoMemory();
+    }
+    *moved = *stream;
+    stream->release = NULL;
+    capsule = PyCapsule_New(moved, "arrow_array_stream", stream_destroy);
+    if (capsule == NULL) {
+        moved->release(moved);
+        PyMem_Free(moved);
+    }
+    return capsule;
+}

@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The order of FastLanes, for words of T bits in L = 1024 / T lanes. Row r (0 .. T-1) of lane l
+ * holds the value number
+ *
+ *     order[r / 8] * 16 + (r % 8) * 128 + l       order = 0 4 2 6 1 5 3 7
+ *
+ * and its W bits start at bit r * W of the lane: in word k = r * W / T of the lane, which lies at
+ * packed[k * L + l]. A row is L neighbouring values, and L words of T bits are 128 bytes for every
+ * T. So one kernel serves all word sizes: it moves a row as 16 words of 64 bits, and masks that
+ * repeat every T bits cut off what a shift drags over from the lane beside.
+ */
+#include "codec/bitpack.h"
+
+#include "codec/simd.h"
+
+enum { ROW_BYTES = 128 };
+
+static const uint8_t row_order[8] = { 0, 4, 2, 6, 1, 5, 3, 7 };
+
+static inline size_t row_offset(uint32_t row, uint32_t bits)
+{
+    return (row_order[row / 8] * 16u + (row % 8) * 128u) * (size_t)(bits / 8);
+}
+
+static inline uint64_t low_bits(uint32_t count)
+{
+    return count >= 64 ? ~(uint64_t)0 : ((uint64_t)1 << count) - 1;
+}
+
+/* `mask` in every lane of `bits` bits. */
+static inline uint64_t in_lanes(uint64_t mask, uint32_t bits)
+{
+    for (; bits < 64; bits *= 2)
+        mask |= mask << bits;
+    return mask;
+}
+
+LMN__KERNEL static void unpack_rows(const uint8_t *restrict packed, uint32_t width, uint32_t bits,
+                                    uint8_t *restrict out)
+{
+    for (uint32_t row = 0; row < bits; row++) {
+        uint32_t start = row * width, shift = start % bits, have = bits - shift;
+        const uint8_t *low = packed + (size_t)(start / bits) * ROW_BYTES;
+        uint8_t *to = out + row_offset(row, bits);
+
+        if (width > have) {
+            uint64_t low_mask = in_lanes(low_bits(have), bits);
+            uint64_t high_mask = in_lanes(low_bits(width) & ~low_bits(have), bits);
+
+            for (size_t i = 0; i < ROW_BYTES; i += 8)
+                lmn__store_u64(to + i,
+                               ((lmn__load_u64(low + i) >> shift) & low_mask) |
+                                   ((lmn__load_u64(low + ROW_BYTES + i) << have) & high_mask));
+        } else {
+            uint64_t mask = in_lanes(low_bits(width), bits);
+
+            for (size_t i = 0; i < ROW_BYTES; i += 8)
+                lmn__store_u64(to + i, (lmn__load_u64(low + i) >> shift) & mask);
+        }
+    }
+}
+
+LMN__KERNEL static void pack_rows(const uint8_t *restrict values, uint32_t width, uint32_t bits,
+                                  uint8_t *restrict packed)
+{
+    for (uint32_t row = 0; row < bits; row++) {
+        uint32_t start = row * width, shift = start % bits, have = bits - shift;
+        const uint8_t *from = values + row_offset(row, bits);
+        uint8_t *low = packed + (size_t)(start / bits) * ROW_BYTES;
+        uint64_t mask = in_lanes(low_bits(have), bits);
+
+        if (shift == 0)
+            memcpy(low, from, ROW_BYTES);
+        for (size_t i = 0; shift != 0 && i < ROW_BYTES; i += 8)
+            lmn__store_u64(low + i,
+                           lmn__load_u64(low + i) | ((lmn__load_u64(from + i) & mask) << shift));
+        if (width > have) {
+            mask = in_lanes(low_bits(width - have), bits);
+            for (size_t i = 0; i < ROW_BYTES; i += 8)
+                lmn__store_u64(low + ROW_BYTES + i, (lmn__load_u64(from + i) >> have) & mask);
+        }
+    }
+}
+
+LMN__KERNEL static uint64_t or_words(const uint8_t *words, size_t count)
+{
+    uint64_t all[8] = { 0 };
+
+    for (; count >= 8; count -= 8, words += 64) {
+        for (size_t i = 0; i < 8; i++)
+            all[i] |= lmn__load_u64(words + i * 8);
+    }
+    for (; count > 0; count--, words += 8)
+        all[0] |= lmn__load_u64(words);
+    return all[0] | all[1] | all[2] | all[3] | all[4] | all[5] | all[6] | all[7];
+}
+
+void lmn__bits_unpack(const uint8_t *packed, uint32_t width, uint32_t bits, uint8_t *out)
+{
+    if (width == 0)
+        memset(out, 0, LMN__PACK_COUNT * (bits / 8));
+    else
+        unpack_rows(packed, width, bits, out);
+}
+
+void lmn__bits_pack(const uint8_t *values, uint32_t width, uint32_t bits, uint8_t *packed_out)
+{
+    if (width != 0)
+        pack_rows(values, width, bits, packed_out);
+}
+
+uint64_t lmn__bits_unpack_one(const uint8_t *packed, uint32_t width, uint32_t bits, uint32_t index)
+{
+    uint32_t lanes = LMN__PACK_COUNT / bits, bytes = bits / 8;
+    uint32_t lane = index % 16, block = index % 128 / 16;
+    uint32_t row, start;
+    const uint8_t *word;
+    uint64_t value;
+
+    if (width == 0)
+        return 0;
+    /* Words narrower than 64 bits use every second, fourth ... entry of the order. */
+    lane += block % (lanes / 16) * 16;
+    block -= block % (lanes / 16);
+    for (row = 0; row_order[row] != block; row++)
+        ;
+    row = row * 8 + index / 128;
+    start = row * width;
+    word = packed + ((size_t)(start / bits) * lanes + lane) * bytes;
+    value = lmn__load_uint(word, bytes) >> start % bits;
+    if (start % bits + width > bits)
+        value |= lmn__load_uint(word + (size_t)lanes * bytes, bytes) << (bits - start % bits);
+    return width == 64 ? value : value & (((uint64_t)1 << width) - 1);
+}
+
+uint64_t lmn__words_or(const uint8_t *words, uint32_t bits, uint64_t count)
+{
+    size_t bytes = (size_t)count * (bits / 8);
+    uint64_t all = or_words(words, bytes / 8), rest = 0;
+
+    for (uint32_t half = 32; half >= bits; half /= 2)
+        all |= all >> half;
+    memcpy(&rest, words + bytes / 8 * 8, bytes % 8);
+    for (uint32_t i = 0; i < 64 / bits; i++)
+        all |= rest >> (i * bits % 64);
+    return all & low_bits(bits);
+}

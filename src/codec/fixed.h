@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * fixed.h - values of a fixed number of whole bytes, out of the buffers of one mini-block chunk
+ * or out of a single block.
+ */
+#ifndef LMN_CODEC_FIXED_H
+#define LMN_CODEC_FIXED_H
+
+#include "codec/encoding.h"
+#include "codec/scratch.h"
+
+/*
+ * Decode values [first, first + take) of the `count` in a chunk to `out`.
+ *
+ * The encoding is flat, bitpacking, rle or byte split of `bits` bits per value, or one of them
+ * inside lz4 or zstd. `out` has room for take values and LMN__VEC_SLACK bytes.
+ *
+ * LMN_E_CORRUPT      the buffers are too short, or the encoding is of another width
+ * LMN_E_UNSUPPORTED  an encoding that has no place here
+ */
+LMN_MUST_USE enum lmn_status lmn__fixed_decode(struct lmn__scratch *scratch,
+                                               const struct lmn__encoding *encoding,
+                                               const struct lmn__span *buffer,
+                                               uint32_t buffer_count, uint32_t bits, uint64_t count,
+                                               uint64_t first, uint64_t take, uint8_t *out,
+                                               struct lmn_error *err);
+
+/* Buffers per chunk that `encoding` has. */
+uint32_t lmn__fixed_buffer_count(const struct lmn__encoding *encoding);
+
+/* Decode all `count` values of a block: levels, dictionaries. `out` as above. */
+LMN_MUST_USE enum lmn_status lmn__fixed_decode_block(struct lmn__scratch *scratch,
+                                                     const struct lmn__encoding *encoding,
+                                                     struct lmn__span block, uint32_t bits,
+                                                     uint64_t count, uint8_t *out,
+                                                     struct lmn_error *err);
+
+#endif

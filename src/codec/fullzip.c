@@ -1,0 +1,371 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * One entry of the data buffer:
+ *
+ *     control word | value                    values of one size
+ *     control word | length | bytes           variable values
+ *
+ * The control word, of 0, 1, 2 or 4 bytes, holds rep << def_bits | def. An entry that stands for
+ * an empty or null list has the control word alone; so has a null of a variable column, while a
+ * null of a fixed column has bytes of no meaning. Values of fixed lists whose items can be null
+ * begin with the items' validity bits.
+ */
+#include "codec/fullzip.h"
+
+#include "base/bits.h"
+#include "base/math.h"
+#include "codec/packed.h"
+
+static uint32_t control_width(const struct lmn__page_layout *layout)
+{
+    uint32_t bits = layout->rep_bits + layout->def_bits;
+
+    return bits == 0 ? 0 : bits <= 8 ? 1 : bits <= 16 ? 2 : 4;
+}
+
+bool lmn__fullzip_has_index(const struct lmn__page_layout *layout)
+{
+    return layout->value_bits == 0 || layout->rep_bits != 0;
+}
+
+/* Does the chain of fixed lists in the encoding end in flat values of the leaf's width? */
+static enum lmn_status check_fixed(const struct lmn__encoding *encoding,
+                                   const struct lmn__layout *leaf, uint64_t *bytes_out,
+                                   struct lmn_error *err)
+{
+    uint64_t bytes = 0, items = 1;
+
+    while (encoding->kind == LMN__ENC_FIXED_LIST && leaf->kind == LMN__LAYOUT_FIXED_LIST &&
+           encoding->dimension == leaf->dimension) {
+        if (!lmn__mul_u64(items, encoding->dimension, &items) || items > UINT32_MAX)
+            break;
+        if (encoding->has_validity)
+            bytes += lmn__bits_bytes(items);
+        encoding = encoding->child;
+        leaf = leaf->child[0];
+    }
+    if (encoding->kind == LMN__ENC_CONSTANT && leaf->kind != LMN__LAYOUT_FIXED_LIST) {
+        *bytes_out = bytes;
+        return LMN_OK;
+    }
+    if (encoding->kind != LMN__ENC_FLAT || leaf->kind != LMN__LAYOUT_FIXED ||
+        (encoding->bits != leaf->bits && !(leaf->bits == 1 && encoding->bits == 8)))
+        return lmn_fail(err, LMN_E_CORRUPT,
+                        "the values of a full-zip page are not those of the "
+                        "column's type");
+    *bytes_out = bytes +
+                 (encoding->bits == 1 ? lmn__bits_bytes(items) : items * (encoding->bits / 8));
+    return LMN_OK;
+}
+
+static enum lmn_status check_page(struct lmn__fullzip *page, struct lmn__arena *arena,
+                                  struct lmn_error *err)
+{
+    const struct lmn__page_layout *layout = page->layout;
+    uint64_t bytes = 0;
+    enum lmn_status st;
+
+    if (layout->value_bits != 0) {
+        st = check_fixed(layout->values, page->leaf_layout, &bytes, err);
+        if (st != LMN_OK)
+            return st;
+        if (bytes != layout->value_bits / 8)
+            return lmn_fail(err, LMN_E_CORRUPT, "values of %llu bytes in a page that says %u",
+                            (unsigned long long)bytes, layout->value_bits / 8);
+        page->value_bytes = bytes;
+        return LMN_OK;
+    }
+    if (page->leaf_layout->kind == LMN__LAYOUT_STRUCT)
+        return lmn__packed_check(layout->values, page->leaf_layout, err);
+    if (page->leaf_layout->kind != LMN__LAYOUT_VARIABLE)
+        return lmn_fail(err, LMN_E_CORRUPT, "variable values in a column of fixed ones");
+    return lmn__variable_init(&page->variable, layout->values, arena, err);
+}
+
+static enum lmn_status check_index(struct lmn__fullzip *page, struct lmn__span index,
+                                   struct lmn_error *err)
+{
+    uint64_t row_bytes = page->control_bytes + page->value_bytes, need;
+
+    if (!lmn__fullzip_has_index(page->layout)) {
+        if (page->layout->item_count != page->row_count ||
+            !lmn__mul_u64(page->row_count, row_bytes, &need) || need > page->data_bytes)
+            return lmn_fail(err, LMN_E_CORRUPT, "%llu rows of %llu bytes in a page of %llu bytes",
+                            (unsigned long long)page->row_count, (unsigned long long)row_bytes,
+                            (unsigned long long)page->data_bytes);
+        return LMN_OK;
+    }
+    if (page->row_count < UINT64_MAX)
+        page->index_bytes = (uint32_t)lmn__min_u64(index.len / (page->row_count + 1), 16);
+    if (page->index_bytes != 1 && page->index_bytes != 2 && page->index_bytes != 4 &&
+        page->index_bytes != 8)
+        return lmn_fail(err, LMN_E_CORRUPT, "a repetition index of %zu bytes for %llu rows",
+                        index.len, (unsigned long long)page->row_count);
+    page->index = index.data;
+    return LMN_OK;
+}
+
+enum lmn_status lmn__fullzip_open(struct lmn__fullzip *page, const struct lmn__page_layout *layout,
+                                  const struct lmn__layout *leaf_layout,
+                                  struct lmn__block *index_block, struct lmn__span index,
+                                  uint64_t data_bytes, uint64_t row_count, struct lmn__arena *arena,
+                                  struct lmn_error *err)
+{
+    enum lmn_status st;
+
+    *page = (struct lmn__fullzip){ .layout = layout,
+                                   .leaf_layout = leaf_layout,
+                                   .row_count = row_count,
+                                   .data_bytes = data_bytes,
+                                   .control_bytes = control_width(layout) };
+    if (layout->list_count != 0 && layout->rep_bits == 0)
+        return lmn_fail(err, LMN_E_CORRUPT, "a full-zip page of lists without repetition levels");
+    st = check_page(page, arena, err);
+    if (st == LMN_OK)
+        st = check_index(page, index, err);
+    if (st == LMN_OK && index_block != NULL)
+        page->index_block = lmn__block_acquire(index_block);
+    return st;
+}
+
+void lmn__fullzip_close(struct lmn__fullzip *page)
+{
+    lmn__block_release(page->index_block);
+    page->index_block = NULL;
+}
+
+enum lmn_status lmn__fullzip_find(const struct lmn__fullzip *page, uint64_t first, uint64_t count,
+                                  uint64_t *from_out, uint64_t *to_out, struct lmn_error *err)
+{
+    uint64_t row_bytes = page->control_bytes + page->value_bytes;
+    uint32_t width = page->index_bytes;
+
+    if (width == 0) {
+        *from_out = first * row_bytes;
+        *to_out = (first + count) * row_bytes;
+        return LMN_OK;
+    }
+    *from_out = lmn__load_uint(page->index + first * width, width);
+    *to_out = lmn__load_uint(page->index + (first + count) * width, width);
+    if (*from_out > *to_out || *to_out > page->data_bytes)
+        return lmn_fail(err, LMN_E_CORRUPT,
+                        "rows %llu to %llu are said to lie at %llu to %llu of %llu bytes",
+                        (unsigned long long)first, (unsigned long long)(first + count),
+                        (unsigned long long)*from_out, (unsigned long long)*to_out,
+                        (unsigned long long)page->data_bytes);
+    return LMN_OK;
+}
+
+/* Values without control words or inner validity: the buffer is the column. */
+static bool is_plain(const struct lmn__fullzip *page)
+{
+    return page->control_bytes == 0 && page->layout->value_bits != 0 &&
+           lmn__layout_value_bytes(page->leaf_layout) == page->value_bytes;
+}
+
+/* The builder at the end of a chain of fixed lists; slots on the way are counted as valid. */
+static enum lmn_status count_items(struct lmn__builder **builder, uint64_t *count,
+                                   struct lmn_error *err)
+{
+    while ((*builder)->layout->kind == LMN__LAYOUT_FIXED_LIST) {
+        enum lmn_status st;
+
+        *count *= (*builder)->layout->dimension;
+        *builder = &(*builder)->child[0];
+        st = lmn__builder_add_valid(*builder, *count, err);
+        if (st != LMN_OK)
+            return st;
+    }
+    return LMN_OK;
+}
+
+static enum lmn_status append_plain(struct lmn__leaf *leaf, struct lmn__block *block,
+                                    struct lmn__span data, uint64_t count, struct lmn_error *err)
+{
+    struct lmn__builder *builder = leaf->builder;
+    enum lmn_status st = count_items(&builder, &count, err);
+
+    if (st != LMN_OK)
+        return st;
+    if (block != NULL && builder->values.len == 0 && data.len != 0) {
+        lmn__vec_deinit(&builder->values);
+        lmn__vec_share(&builder->values, block, data.data, data.len);
+        return LMN_OK;
+    }
+    return lmn__vec_put(&builder->values, builder->env->pool, data.data, data.len, err);
+}
+
+/* One value with the validity of its items before it, layer by layer. */
+static enum lmn_status append_value(const struct lmn__encoding *encoding, const uint8_t *value,
+                                    struct lmn__builder *builder, struct lmn_error *err)
+{
+    uint64_t items = 1;
+    enum lmn_status st;
+
+    for (; encoding->kind == LMN__ENC_FIXED_LIST; encoding = encoding->child) {
+        builder = &builder->child[0];
+        items *= encoding->dimension;
+        if (builder->layout->kind == LMN__LAYOUT_NULL)
+            st = lmn__builder_add_null(builder, items, err);
+        else if (encoding->has_validity)
+            st = lmn__builder_add_bits(builder, value, 0, items, err);
+        else
+            st = lmn__builder_add_valid(builder, items, err);
+        if (st != LMN_OK)
+            return st;
+        if (encoding->has_validity)
+            value += lmn__bits_bytes(items);
+    }
+    if (encoding->kind == LMN__ENC_CONSTANT)
+        return lmn__builder_put_empty(builder, items, err);
+    if (builder->layout->bits != 1)
+        return lmn__vec_put(&builder->values, builder->env->pool, value,
+                            items * (encoding->bits / 8), err);
+    if (encoding->bits == 1)
+        return lmn__builder_put_bits(builder, value, 0, items, err);
+    st = lmn__builder_put_bits(builder, NULL, 0, items, err);
+    for (uint64_t i = 0; st == LMN_OK && i < items; i++)
+        lmn__bit_put(builder->values.data, builder->length - items + i, value[i] & 1);
+    return st;
+}
+
+/* Entries on their way from the page to the builders. */
+enum { BATCH_MAX = 512 };
+
+struct batch {
+    uint16_t rep[BATCH_MAX], def[BATCH_MAX];
+    struct lmn__span value[BATCH_MAX]; /* of the visible entries; .data NULL: a null */
+    uint64_t count, visible;
+};
+
+/* Take one entry from the front of `data`. */
+static enum lmn_status take_entry(const struct lmn__fullzip *page, struct lmn__span *data,
+                                  struct batch *batch, struct lmn_error *err)
+{
+    const struct lmn__page_layout *layout = page->layout;
+    uint32_t control = page->control_bytes, width = layout->length_bits / 8;
+    uint64_t word = 0, len = page->value_bytes, head = 0;
+    uint32_t def;
+
+    if (data->len < control)
+        return lmn_fail(err, LMN_E_CORRUPT, "a control word runs over the end of its row");
+    if (control != 0)
+        word = lmn__load_uint(data->data, control);
+    data->data += control;
+    data->len -= control;
+    def = (uint32_t)(word & (((uint64_t)1 << layout->def_bits) - 1));
+    batch->def[batch->count] = (uint16_t)def;
+    batch->rep[batch->count++] = (uint16_t)(word >> layout->def_bits);
+    if (def > layout->def_visible_max)
+        return LMN_OK;
+    if (layout->value_bits == 0) {
+        if (def != 0) {
+            batch->value[batch->visible++] = (struct lmn__span){ NULL, 0 };
+            return LMN_OK;
+        }
+        head = width;
+        len = data->len >= width ? lmn__load_uint(data->data, width) : UINT64_MAX;
+    }
+    if (data->len < head || len > data->len - head)
+        return lmn_fail(err, LMN_E_CORRUPT, "a value runs over the end of its row");
+    batch->value[batch->visible++] = (struct lmn__span){ data->data + head, len };
+    data->data += head + len;
+    data->len -= head + len;
+    return LMN_OK;
+}
+
+/* Strings and binaries as they are: room for all of them at once. */
+static enum lmn_status put_variable(struct lmn__builder *builder, const struct batch *batch,
+                                    struct lmn_error *err)
+{
+    uint32_t width = builder->layout->bits / 8;
+    uint64_t bytes = 0, base;
+    uint8_t *offsets, *data;
+    enum lmn_status st;
+
+    for (uint64_t i = 0; i < batch->visible; i++)
+        bytes += batch->value[i].len;
+    st = lmn__builder_extend_variable(builder, batch->visible, bytes, &offsets, &data, &base, err);
+    for (uint64_t i = 0; st == LMN_OK && i < batch->visible; i++) {
+        if (batch->value[i].len != 0)
+            memcpy(data, batch->value[i].data, batch->value[i].len);
+        data += batch->value[i].len;
+        base += batch->value[i].len;
+        lmn__store_uint(offsets + i * width, width, base);
+    }
+    return st;
+}
+
+/* Fixed values whose items are all valid. */
+static enum lmn_status put_fixed(const struct lmn__fullzip *page, struct lmn__leaf *leaf,
+                                 const struct batch *batch, struct lmn_error *err)
+{
+    struct lmn__builder *builder = leaf->builder;
+    uint64_t items = batch->visible;
+    uint8_t *at;
+    enum lmn_status st = count_items(&builder, &items, err);
+
+    if (st == LMN_OK)
+        st = lmn__vec_extend(&builder->values, builder->env->pool,
+                             batch->visible * page->value_bytes, &at, err);
+    for (uint64_t i = 0; st == LMN_OK && i < batch->visible; i++)
+        memcpy(at + i * page->value_bytes, batch->value[i].data, page->value_bytes);
+    return st;
+}
+
+/* A packed struct, or a value that has to be decoded. */
+static enum lmn_status put_one(const struct lmn__fullzip *page, struct lmn__leaf *leaf,
+                               struct lmn__span value, struct lmn_error *err)
+{
+    if (page->layout->value_bits != 0)
+        return append_value(page->layout->values, value.data, leaf->builder, err);
+    if (value.data == NULL)
+        return lmn__builder_put_empty(leaf->builder, 1, err);
+    if (leaf->builder->layout->kind == LMN__LAYOUT_STRUCT)
+        return lmn__packed_append(page->layout->values, value, leaf->builder, err);
+    return lmn__variable_decode_value(leaf->scratch, &page->variable, value, leaf->builder, err);
+}
+
+static enum lmn_status put_batch(const struct lmn__fullzip *page, struct lmn__leaf *leaf,
+                                 const struct batch *batch, struct lmn_error *err)
+{
+    const struct lmn__levels levels = { batch->rep, batch->def, batch->count };
+    uint64_t visible;
+    enum lmn_status st = lmn__levels_append(page->layout, &leaf->path, &levels, &visible, err);
+
+    if (st != LMN_OK)
+        return st;
+    if (page->variable.plain != NULL && page->variable.general == NULL &&
+        page->variable.fsst == NULL)
+        return put_variable(leaf->builder, batch, err);
+    if (page->layout->value_bits != 0 &&
+        lmn__layout_value_bytes(page->leaf_layout) == page->value_bytes)
+        return put_fixed(page, leaf, batch, err);
+    for (uint64_t i = 0; st == LMN_OK && i < batch->visible; i++)
+        st = put_one(page, leaf, batch->value[i], err);
+    return st;
+}
+
+enum lmn_status lmn__fullzip_append(const struct lmn__fullzip *page, struct lmn__leaf *leaf,
+                                    struct lmn__block *block, struct lmn__span data, uint64_t count,
+                                    struct lmn_error *err)
+{
+    struct batch batch;
+    enum lmn_status st = LMN_OK;
+
+    if (is_plain(page)) {
+        struct lmn__levels levels = { NULL, NULL, count };
+        uint64_t visible;
+
+        st = lmn__levels_append(page->layout, &leaf->path, &levels, &visible, err);
+        return st != LMN_OK ? st : append_plain(leaf, block, data, count, err);
+    }
+    while (st == LMN_OK && data.len != 0) {
+        batch.count = batch.visible = 0;
+        while (st == LMN_OK && data.len != 0 && batch.count < BATCH_MAX)
+            st = take_entry(page, &data, &batch, err);
+        if (st == LMN_OK)
+            st = put_batch(page, leaf, &batch, err);
+    }
+    return st;
+}

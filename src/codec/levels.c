@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Three ways through the entries, the fastest that fits:
+ *
+ *   no lists       every entry adds one slot to every node; validity is a comparison
+ *   one flat list  a leaf in a list: entries are either items or empty lists
+ *   anything       node by node from the outside in, as the level tables say
+ */
+#include "codec/levels.h"
+
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
+
+#include "base/bits.h"
+#include "base/math.h"
+
+/* What a definition level says: where an entry stops, and why. */
+struct def_meaning {
+    uint8_t layer;
+    bool empty; /* an empty list; otherwise null */
+};
+
+struct walk {
+    const struct lmn__page_layout *layout;
+    struct lmn__path *path;
+    struct def_meaning def[2 * LMN__LAYER_COUNT_MAX + 1];
+    uint8_t top[LMN__LAYER_COUNT_MAX + 1]; /* by repetition level: outermost layer that begins */
+};
+
+enum lmn_status lmn__levels_check(const struct lmn__page_layout *layout,
+                                  const struct lmn__path *path, struct lmn_error *err)
+{
+    if (layout->layer_count != path->count)
+        return lmn_fail(err, LMN_E_CORRUPT, "the page has %u layers, the schema %u",
+                        layout->layer_count, path->count);
+    for (uint32_t i = 0; i < path->count; i++) {
+        if (lmn__layer_is_list(layout->layer[i]) != path->step[i].is_list)
+            return lmn_fail(err, LMN_E_CORRUPT, "layer %u of the page is %s list in the schema", i,
+                            path->step[i].is_list ? "a" : "no");
+    }
+    return LMN_OK;
+}
+
+static uint16_t level_max(const uint16_t *level, uint64_t count)
+{
+    uint16_t max = 0;
+
+    for (uint64_t i = 0; i < count; i++)
+        max = level[i] > max ? level[i] : max;
+    return max;
+}
+
+static enum lmn_status check_levels(const struct lmn__page_layout *layout,
+                                    const struct lmn__levels *levels, struct lmn_error *err)
+{
+    uint32_t rep = levels->rep != NULL ? level_max(levels->rep, levels->count) : 0;
+    uint32_t def = levels->def != NULL ? level_max(levels->def, levels->count) : 0;
+
+    if (rep > layout->list_count || def > layout->def_max)
+        return lmn_fail(err, LMN_E_CORRUPT,
+                        "levels go up to %u and %u where the page's layers have %u and %u", rep,
+                        def, layout->list_count, layout->def_max);
+    return LMN_OK;
+}
+
+/* 64 bits: is level[i] below `limit`? */
+static uint64_t below_mask(const uint16_t *level, uint16_t limit)
+{
+    uint64_t mask = 0;
+
+#if defined(__SSE2__)
+    /* Levels are far below 32768, so a signed comparison serves. */
+    const __m128i bound = _mm_set1_epi16((short)limit);
+
+    for (int i = 0; i < 64; i += 16) {
+        __m128i low = _mm_loadu_si128((const __m128i *)(const void *)(level + i));
+        __m128i high = _mm_loadu_si128((const __m128i *)(const void *)(level + i + 8));
+        __m128i bytes = _mm_packs_epi16(_mm_cmplt_epi16(low, bound), _mm_cmplt_epi16(high, bound));
+
+        mask |= (uint64_t)(uint32_t)_mm_movemask_epi8(bytes) << i;
+    }
+#else
+    for (int i = 0; i < 64; i++)
+        mask |= (uint64_t)(level[i] < limit) << i;
+#endif
+    return mask;
+}
+
+/* Append one validity bit per entry: valid when its definition level is below `limit`. */
+static enum lmn_status append_validity(struct lmn__builder *builder, const uint16_t *def,
+                                       uint64_t count, uint16_t limit, struct lmn_error *err)
+{
+    enum lmn_status st = LMN_OK;
+    uint64_t i = 0;
+
+    for (; st == LMN_OK && i + 64 <= count; i += 64) {
+        uint64_t mask = below_mask(def + i, limit);
+
+        st = lmn__builder_add_bits(builder, (const uint8_t *)&mask, 0, 64, err);
+    }
+    if (st == LMN_OK && i < count) {
+        uint64_t mask = 0;
+
+        for (uint64_t k = i; k < count; k++)
+            mask |= (uint64_t)(def[k] < limit) << (k - i);
+        st = lmn__builder_add_bits(builder, (const uint8_t *)&mask, 0, count - i, err);
+    }
+    return st;
+}
+
+/* Is this entry the first of a slot? */
+static bool step_begins(struct lmn__path_step *step)
+{
+    bool begins = step->phase == 0;
+
+    step->phase = step->phase + 1 == step->stride ? 0 : step->phase + 1;
+    return begins;
+}
+
+/* The same for nodes whose slots are several entries long: the first entry speaks for all. */
+static enum lmn_status append_strided(struct lmn__path_step *step, const uint16_t *def,
+                                      uint64_t count, uint16_t limit, struct lmn_error *err)
+{
+    enum lmn_status st = LMN_OK;
+
+    for (uint64_t i = 0; st == LMN_OK && i < count; i++) {
+        if (step_begins(step))
+            st = def == NULL || def[i] < limit ? lmn__builder_add_valid(step->builder, 1, err)
+                                               : lmn__builder_add_null(step->builder, 1, err);
+    }
+    return st;
+}
+
+static enum lmn_status append_without_lists(const struct lmn__page_layout *layout,
+                                            struct lmn__path *path,
+                                            const struct lmn__levels *levels, struct lmn_error *err)
+{
+    uint16_t limit = 1;
+
+    for (uint32_t i = 0; i < path->count; i++) {
+        struct lmn__path_step *step = &path->step[i];
+        bool nullable = layout->layer[i] == LMN__LAYER_NULLABLE_ITEM && levels->def != NULL;
+        enum lmn_status st = LMN_OK;
+
+        if (step->builder != NULL && step->stride != 1)
+            st = append_strided(step, nullable ? levels->def : NULL, levels->count, limit, err);
+        else if (step->builder != NULL && nullable)
+            st = append_validity(step->builder, levels->def, levels->count, limit, err);
+        else if (step->builder != NULL)
+            st = lmn__builder_add_valid(step->builder, levels->count, err);
+        if (st != LMN_OK)
+            return st;
+        limit = (uint16_t)(limit + (layout->layer[i] == LMN__LAYER_NULLABLE_ITEM));
+    }
+    return LMN_OK;
+}
+
+static void walk_init(struct walk *walk, const struct lmn__page_layout *layout,
+                      struct lmn__path *path)
+{
+    uint32_t def = 1, lists = 0;
+
+    *walk = (struct walk){ .layout = layout, .path = path };
+    for (uint32_t i = 0; i < layout->layer_count; i++) {
+        uint8_t layer = layout->layer[i];
+
+        if (lmn__layer_is_list(layer))
+            walk->top[lists++] = (uint8_t)(i == 0 ? 0 : i - 1);
+        if (layer == LMN__LAYER_NULLABLE_ITEM || layer == LMN__LAYER_NULLABLE_LIST ||
+            layer == LMN__LAYER_NULL_AND_EMPTY_LIST)
+            walk->def[def++] = (struct def_meaning){ (uint8_t)i, false };
+        if (layer == LMN__LAYER_EMPTYABLE_LIST || layer == LMN__LAYER_NULL_AND_EMPTY_LIST)
+            walk->def[def++] = (struct def_meaning){ (uint8_t)i, true };
+    }
+    walk->top[lists] = (uint8_t)(layout->layer_count - 1);
+}
+
+static enum lmn_status begin_list(struct lmn__builder *builder, bool valid, struct lmn_error *err)
+{
+    uint64_t start = builder->child[0].length;
+    enum lmn_status st = lmn__vec_put(&builder->offsets, builder->env->pool, &start,
+                                      builder->layout->bits / 8, err);
+
+    if (st != LMN_OK)
+        return st;
+    return valid ? lmn__builder_add_valid(builder, 1, err) : lmn__builder_add_null(builder, 1, err);
+}
+
+/* One entry: from the outermost node that begins here down to where the entry stops. */
+static enum lmn_status walk_entry(struct walk *walk, uint32_t rep, uint32_t def, bool *visible_out,
+                                  struct lmn_error *err)
+{
+    int stop = def == 0 ? -1 : walk->def[def].layer;
+
+    *visible_out = false;
+    for (int i = walk->top[rep]; i >= 0; i--) {
+        struct lmn__path_step *step = &walk->path->step[i];
+        bool nullable = lmn__layer_def_count(walk->layout->layer[i]) != 0;
+        bool valid = stop < i || !nullable || (stop == i && walk->def[def].empty);
+        enum lmn_status st = LMN_OK;
+
+        if (step->builder != NULL && step_begins(step)) {
+            if (step->is_list)
+                st = begin_list(step->builder, valid, err);
+            else if (valid)
+                st = lmn__builder_add_valid(step->builder, 1, err);
+            else
+                st = lmn__builder_add_null(step->builder, 1, err);
+        }
+        if (st != LMN_OK)
+            return st;
+        if (step->is_list && stop >= i)
+            return LMN_OK;
+    }
+    *visible_out = true;
+    return LMN_OK;
+}
+
+static enum lmn_status append_walking(const struct lmn__page_layout *layout, struct lmn__path *path,
+                                      const struct lmn__levels *levels, uint64_t *visible_out,
+                                      struct lmn_error *err)
+{
+    struct walk walk;
+
+    walk_init(&walk, layout, path);
+    for (uint64_t i = 0; i < levels->count; i++) {
+        bool visible;
+        enum lmn_status st = walk_entry(&walk, levels->rep != NULL ? levels->rep[i] : 0,
+                                        levels->def != NULL ? levels->def[i] : 0, &visible, err);
+
+        if (st != LMN_OK)
+            return st;
+        *visible_out += visible;
+    }
+    return LMN_OK;
+}
+
+enum lmn_status lmn__levels_append(const struct lmn__page_layout *layout, struct lmn__path *path,
+                                   const struct lmn__levels *levels, uint64_t *visible_out,
+                                   struct lmn_error *err)
+{
+    enum lmn_status st = check_levels(layout, levels, err);
+
+    *visible_out = 0;
+    if (st != LMN_OK)
+        return st;
+    if (layout->list_count != 0)
+        return append_walking(layout, path, levels, visible_out, err);
+    *visible_out = levels->count;
+    return append_without_lists(layout, path, levels, err);
+}
+
+uint64_t lmn__levels_find_row(const struct lmn__levels *levels, uint32_t rep_max, uint64_t row)
+{
+    uint64_t i;
+
+    for (i = 0; i < levels->count; i++) {
+        if (levels->rep[i] == rep_max && row-- == 0)
+            break;
+    }
+    return i;
+}
+
+uint64_t lmn__levels_visible(const struct lmn__page_layout *layout,
+                             const struct lmn__levels *levels, uint64_t first, uint64_t count)
+{
+    uint64_t visible = 0;
+
+    if (levels->def == NULL)
+        return count;
+    for (uint64_t i = first; i < first + count; i++)
+        visible += levels->def[i] <= layout->def_visible_max;
+    return visible;
+}

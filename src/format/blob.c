@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "format/blob.h"
+
+#include "base/bits.h"
+#include "base/error.h"
+#include "base/math.h"
+#include "format/reader.h"
+
+/* One descriptor, of either version. */
+struct descriptor {
+    uint64_t kind, position, bytes, id;
+    struct lmn__span uri;
+};
+
+static uint64_t field_at(const struct lmn__builder *child, uint64_t i)
+{
+    uint32_t width = child->layout->bits / 8;
+
+    return lmn__load_uint(child->values.data + i * width, width);
+}
+
+static struct descriptor descriptor_at(const struct lmn__builder *descriptors, uint64_t i)
+{
+    const struct lmn__builder *child = descriptors->child;
+    struct descriptor d = { 0 };
+
+    if (descriptors->layout->child_count == 2) {
+        d.position = field_at(&child[0], i);
+        d.bytes = field_at(&child[1], i);
+        return d;
+    }
+    d.kind = field_at(&child[0], i);
+    d.position = field_at(&child[1], i);
+    d.bytes = field_at(&child[2], i);
+    d.id = field_at(&child[3], i);
+    d.uri.data = child[4].values.data + lmn__load_u32(child[4].offsets.data + i * 4);
+    d.uri.len = lmn__load_u32(child[4].offsets.data + i * 4 + 4) -
+                lmn__load_u32(child[4].offsets.data + i * 4);
+    return d;
+}
+
+static bool is_null(const struct lmn__builder *builder, uint64_t i)
+{
+    return builder->has_validity && !lmn__bit_get(builder->validity.data, i);
+}
+
+enum lmn_status lmn__blob_append_descriptors(const struct lmn__page_layout *layout,
+                                             const struct lmn__builder *raw, struct lmn__leaf *leaf,
+                                             struct lmn_error *err)
+{
+    struct lmn__builder *child = leaf->builder->child;
+    enum lmn_status st = LMN_OK;
+
+    if (layout->list_count != 0)
+        return lmn_fail(err, LMN_E_UNSUPPORTED, "lists of blobs");
+    for (uint64_t i = 0; st == LMN_OK && i < raw->length; i++) {
+        struct descriptor d = descriptor_at(raw, i);
+        uint16_t def = d.bytes == 0 ? (uint16_t)lmn__min_u64(d.position >> 16, UINT16_MAX) : 0;
+        struct lmn__levels levels = { NULL, &def, 1 };
+        uint64_t visible;
+
+        if (d.bytes == 0)
+            d.position = 0;
+        st = lmn__levels_append(layout, &leaf->path, &levels, &visible, err);
+        for (int k = 0; st == LMN_OK && k < 2; k++) {
+            st = lmn__vec_put(&child[k].values, child[k].env->pool, k == 0 ? &d.position : &d.bytes,
+                              sizeof(uint64_t), err);
+            if (st == LMN_OK)
+                st = lmn__builder_add_valid(&child[k], 1, err);
+        }
+    }
+    return st;
+}
+
+enum lmn_status lmn__blob_side_path(const char *file_path, uint32_t blob_id, struct lmn__buf *path,
+                                    struct lmn_error *err)
+{
+    size_t len = strlen(file_path);
+    char digits[33];
+
+    if (len > 6 && strcmp(file_path + len - 6, ".lance") == 0)
+        len -= 6;
+    for (int i = 0; i < 32; i++)
+        digits[i] = (char)('0' + (blob_id >> i & 1));
+    digits[32] = '\0';
+    lmn__buf_printf(path, "%.*s/%s.blob", (int)len, file_path, digits);
+    return lmn__buf_status(path, "a blob's path", err);
+}
+
+/* The object that was opened last: blobs of a batch often share one. */
+struct side_file {
+    struct lmn__object object;
+    uint64_t id;
+    bool open;
+};
+
+static enum lmn_status side_open(struct lmn_file *file, struct side_file *side, uint64_t id,
+                                 struct lmn_error *err)
+{
+    struct lmn__buf path;
+    enum lmn_status st;
+
+    if (side->open && side->id == id)
+        return LMN_OK;
+    if (side->open)
+        lmn__object_close(&side->object);
+    side->open = false;
+    lmn__buf_init(&path, file->env, 0);
+    st = lmn__blob_side_path(file->path, (uint32_t)id, &path, err);
+    lmn__buf_put_u8(&path, 0);
+    if (st == LMN_OK)
+        st = lmn__buf_status(&path, "a blob's path", err);
+    if (st == LMN_OK)
+        st = lmn__object_open(file->object.store, (const char *)path.data, &side->object, err);
+    lmn__buf_deinit(&path);
+    side->open = st == LMN_OK;
+    side->id = id;
+    return st;
+}
+
+static enum lmn_status fetch_one(struct lmn_file *file, struct side_file *side,
+                                 const struct descriptor *d, uint8_t *data, struct lmn_error *err)
+{
+    enum lmn_status st;
+
+    if (d->bytes == 0)
+        return LMN_OK;
+    switch (d->kind) {
+    case LMN__BLOB_INLINE:
+        return lmn__object_read(&file->object, d->position, data, d->bytes, err);
+    case LMN__BLOB_PACKED:
+    case LMN__BLOB_DEDICATED:
+        st = side_open(file, side, d->id, err);
+        return st != LMN_OK ? st
+                            : lmn__object_read(&side->object, d->position, data, d->bytes, err);
+    case LMN__BLOB_EXTERNAL:
+        return lmn_fail(err, LMN_E_UNSUPPORTED,
+                        "a blob outside the table (\"%.*s\") is not read here",
+                        (int)lmn__min_u64(d->uri.len, 200), (const char *)d->uri.data);
+    default:
+        return lmn_fail(err, LMN_E_UNSUPPORTED, "a blob of kind %llu", (unsigned long long)d->kind);
+    }
+}
+
+/* A blob in the data file cannot be larger than that; checked before room is made for it. */
+static enum lmn_status check_sizes(const struct lmn_file *file,
+                                   const struct lmn__builder *descriptors, uint64_t *total_out,
+                                   struct lmn_error *err)
+{
+    *total_out = 0;
+    for (uint64_t i = 0; i < descriptors->length; i++) {
+        struct descriptor d = descriptor_at(descriptors, i);
+
+        if (is_null(descriptors, i))
+            continue;
+        if ((d.kind == LMN__BLOB_INLINE && d.bytes != 0 &&
+             !lmn__range_fits(d.position, d.bytes, file->object.bytes)) ||
+            !lmn__add_u64(*total_out, d.bytes, total_out))
+            return lmn_fail(err, LMN_E_CORRUPT,
+                            "blob %llu: %llu bytes at %llu are outside a file of %llu bytes",
+                            (unsigned long long)i, (unsigned long long)d.bytes,
+                            (unsigned long long)d.position, (unsigned long long)file->object.bytes);
+    }
+    return LMN_OK;
+}
+
+enum lmn_status lmn__blob_fetch(struct lmn_file *file, const struct lmn__builder *descriptors,
+                                struct lmn__builder *bytes, struct lmn_error *err)
+{
+    struct side_file side = { 0 };
+    uint64_t total, base;
+    uint8_t *offsets, *data;
+    enum lmn_status st = check_sizes(file, descriptors, &total, err);
+
+    if (st == LMN_OK)
+        st = lmn__builder_extend_variable(bytes, descriptors->length, total, &offsets, &data, &base,
+                                          err);
+    for (uint64_t i = 0; st == LMN_OK && i < descriptors->length; i++) {
+        struct descriptor d = descriptor_at(descriptors, i);
+        bool null = is_null(descriptors, i);
+
+        if (!null) {
+            st = fetch_one(file, &side, &d, data, err);
+            data += d.bytes;
+            base += d.bytes;
+        }
+        lmn__store_u64(offsets + i * 8, base);
+        if (st == LMN_OK)
+            st = null ? lmn__builder_add_null(bytes, 1, err)
+                      : lmn__builder_add_valid(bytes, 1, err);
+    }
+    if (side.open)
+        lmn__object_close(&side.object);
+    return st;
+}

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * projection.h - the part of a schema that a reader asks for, as an Arrow type.
+ */
+#ifndef LMN_FORMAT_PROJECTION_H
+#define LMN_FORMAT_PROJECTION_H
+
+#include "arrow/layout.h"
+#include "format/schema.h"
+
+/* A node that is read, with those of its children that are. */
+struct lmn__selected {
+    const struct lmn__node *node; /* NULL for the root, whose children are the columns */
+    uint32_t child_count;
+    struct lmn__selected **child;
+};
+
+struct lmn__projection {
+    struct lmn__arena arena;
+    const struct lmn__schema *schema;
+    bool blob_bytes; /* blobs as binaries instead of descriptors */
+    struct lmn__selected *root;
+    struct ArrowSchema arrow;         /* a struct with the columns */
+    const struct lmn__layout *layout; /* of `arrow` */
+};
+
+/*
+ * Select columns by name, in that order; nested fields by path ("info.width"), which stand
+ * inside their parents. `count` 0 with `column` NULL selects all. `schema` must live on.
+ *
+ * The caller frees the projection.
+ *
+ * LMN_E_NOT_FOUND  a name is not in the schema; the message lists what is
+ * LMN_E_INVALID    a column is named twice
+ */
+LMN_MUST_USE enum lmn_status lmn__projection_init(struct lmn__projection *projection,
+                                                  struct lmn_env *env,
+                                                  const struct lmn__schema *schema,
+                                                  const char *const *column, uint32_t count,
+                                                  bool blob_bytes, struct lmn_error *err);
+void lmn__projection_deinit(struct lmn__projection *projection);
+
+/* A copy of the projection's Arrow type; the caller releases it. */
+LMN_MUST_USE enum lmn_status lmn__projection_schema(const struct lmn__projection *projection,
+                                                    struct ArrowSchema *schema_out,
+                                                    struct lmn_error *err);
+
+/* Give every node of the schema its layout, from a projection of all columns. */
+void lmn__projection_set_layouts(const struct lmn__projection *projection,
+                                 struct lmn__schema *schema);
+
+#endif
