@@ -63,8 +63,9 @@ struct lmn_read_options {
     const char *const *column; /* names and paths ("info.width"); NULL reads every column */
     uint32_t column_count;
     enum lmn_blob_mode blobs;
-    uint64_t row_start;          /* the first row */
-    uint64_t row_count;          /* 0: to the end */
+    bool rows_limited;           /* read [row_start, row_start + row_count) only */
+    uint64_t row_start;
+    uint64_t row_count;
     uint32_t batch_rows_max;     /* default 8192 */
     uint64_t batch_bytes_max;    /* rows per batch shrink to stay near it; default 32 MiB */
     uint64_t prefetch_bytes_max; /* read and decoded ahead of the consumer; default 256 MiB */
@@ -96,6 +97,17 @@ LMN_API LMN_MUST_USE enum lmn_status lmn_file_scan(struct lmn_file *file,
                                                    const struct lmn_read_options *options,
                                                    struct ArrowArrayStream *stream_out,
                                                    struct lmn_error *err);
+
+/*
+ * Take the next batch of a stream that lmn_file_scan() made: its get_next() with a status and a
+ * message. At the end, array_out->release is NULL. The caller releases *array_out.
+ *
+ * LMN_E_CORRUPT      a page does not decode
+ * LMN_E_UNSUPPORTED  an encoding that is not known, or bytes of an external blob
+ */
+LMN_API LMN_MUST_USE enum lmn_status lmn_file_scan_next(struct ArrowArrayStream *stream,
+                                                        struct ArrowArray *array_out,
+                                                        struct lmn_error *err);
 
 /*
  * Read rows by number, in the order given; a number may stand there more than once.

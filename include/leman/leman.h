@@ -18,6 +18,8 @@
 #include <leman/arrow_abi.h>
 #include <leman/env.h>
 #include <leman/file.h>
+#include <leman/file_writer.h>
+#include <leman/page.h>
 #include <leman/status.h>
 #include <leman/store.h>
 #include <leman/version.h>

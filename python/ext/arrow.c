@@ -1,6 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <stdlib.h>
-
 #include "core.h"
 
 static void schema_destroy(PyObject *capsule)
@@ -85,4 +83,22 @@ PyObject *stream_capsule(struct ArrowArrayStream *stream)
         PyMem_Free(moved);
     }
     return capsule;
+}
+
+PyObject *stream_schema(PyObject *module, PyObject *capsule)
+{
+    struct ArrowArrayStream *stream = PyCapsule_GetPointer(capsule, "arrow_array_stream");
+    struct ArrowSchema schema;
+    const char *reason;
+
+    (void)module;
+    if (stream == NULL)
+        return NULL;
+    if (stream->get_schema(stream, &schema) == 0)
+        return schema_capsule(&schema);
+    if (PyErr_Occurred())
+        return NULL;
+    reason = stream->get_last_error(stream);
+    return PyErr_Format(PyExc_ValueError, "the stream has no schema: %s",
+                        reason != NULL ? reason : "no reason given");
 }

@@ -41,6 +41,9 @@ PyObject *schema_capsule(struct ArrowSchema *schema);
 PyObject *array_capsule(struct ArrowArray *array);
 PyObject *stream_capsule(struct ArrowArrayStream *stream);
 
+/* Module function: the schema of a stream, as a capsule. */
+PyObject *stream_schema(PyObject *module, PyObject *capsule);
+
 /* Types, one per file. */
 PyTypeObject *file_type_new(PyObject *module);
 PyTypeObject *writer_type_new(PyObject *module);

@@ -118,7 +118,7 @@ static PyObject *file_scan(PyObject *op, PyObject *args, PyObject *kwargs)
     struct lmn_read_options options = { 0 };
     struct ArrowArrayStream stream;
     PyObject *columns = Py_None, *keep;
-    unsigned long long start = 0, count = 0, batch_bytes = 0, prefetch_bytes = 0;
+    unsigned long long start = 0, count = UINT64_MAX, batch_bytes = 0, prefetch_bytes = 0;
     unsigned int batch_rows = 0, threads = 0;
     const char **name;
     int blob_bytes = 0;
@@ -132,6 +132,7 @@ static PyObject *file_scan(PyObject *op, PyObject *args, PyObject *kwargs)
         return NULL;
     options.column = name;
     options.blobs = blob_bytes ? LMN_BLOB_BYTES : LMN_BLOB_DESCRIPTORS;
+    options.rows_limited = count != UINT64_MAX;
     options.row_start = start;
     options.row_count = count;
     options.batch_rows_max = batch_rows;
@@ -158,6 +159,27 @@ static PyObject *wrap_pair(struct ArrowSchema *schema, struct ArrowArray *array)
     Py_XDECREF(first);
     Py_XDECREF(second);
     return pair;
+}
+
+static PyObject *file_next(PyObject *op, PyObject *capsule)
+{
+    struct ArrowArrayStream *stream = PyCapsule_GetPointer(capsule, "arrow_array_stream");
+    struct ArrowSchema schema = { 0 };
+    struct ArrowArray array = { 0 };
+    struct lmn_error err;
+    enum lmn_status st;
+
+    if (stream == NULL)
+        return NULL;
+    Py_BEGIN_ALLOW_THREADS st = lmn_file_scan_next(stream, &array, &err);
+    Py_END_ALLOW_THREADS if (st != LMN_OK) return raise_error(state_of(op), &err);
+    if (array.release == NULL)
+        Py_RETURN_NONE;
+    if (stream->get_schema(stream, &schema) != 0) {
+        array.release(&array);
+        return PyErr_NoMemory();
+    }
+    return wrap_pair(&schema, &array);
 }
 
 static PyObject *file_take(PyObject *op, PyObject *args, PyObject *kwargs)
@@ -224,6 +246,8 @@ static PyMethodDef file_methods[] = {
       "The Arrow type of a read, as a capsule." },
     { "scan", (PyCFunction)(void (*)(void))file_scan, METH_VARARGS | METH_KEYWORDS,
       "A stream of batches, as a capsule." },
+    { "next", file_next, METH_O,
+      "The next batch of a stream of scan(), as a pair of capsules; None at the end." },
     { "take", (PyCFunction)(void (*)(void))file_take, METH_VARARGS | METH_KEYWORDS,
       "Rows by number, as a pair of capsules." },
     { NULL, NULL, 0, NULL },

@@ -79,6 +79,12 @@ static bool storage_layout(const struct ArrowSchemaView *view, struct lmn__layou
         layout->kind = LMN__LAYOUT_VARIABLE;
         layout->bits = (uint32_t)view->layout.element_size_bits[1];
         return true;
+    case NANOARROW_TYPE_STRING_VIEW:
+    case NANOARROW_TYPE_BINARY_VIEW:
+        layout->kind = LMN__LAYOUT_VARIABLE;
+        layout->bits = 32;
+        layout->is_view = true;
+        return true;
     case NANOARROW_TYPE_LIST:
     case NANOARROW_TYPE_LARGE_LIST:
     case NANOARROW_TYPE_MAP:

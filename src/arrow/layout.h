@@ -27,6 +27,7 @@ struct lmn__layout {
     enum lmn__layout_kind kind;
     uint32_t bits;
     uint32_t dimension;
+    bool is_view; /* VARIABLE: handed in as Arrow views; never made by this library */
     uint32_t child_count;
     const struct lmn__layout *const *child;
 };

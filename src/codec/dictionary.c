@@ -18,6 +18,7 @@ enum lmn_status lmn__dictionary_decode(struct lmn__scratch *scratch,
                                        struct lmn_error *err)
 {
     const struct lmn__layout *layout = builder->layout;
+    const uint8_t *bits;
     enum lmn_status st;
     uint8_t *at;
 
@@ -29,10 +30,8 @@ enum lmn_status lmn__dictionary_decode(struct lmn__scratch *scratch,
     if (layout->kind != LMN__LAYOUT_FIXED)
         return lmn_fail(err, LMN_E_UNSUPPORTED, "a dictionary of lists or structs");
     if (layout->bits == 1) {
-        if (bytes.len < lmn__bits_bytes(count))
-            return lmn_fail(err, LMN_E_CORRUPT, "a dictionary of %llu booleans in %zu bytes",
-                            (unsigned long long)count, bytes.len);
-        return lmn__builder_put_bits(builder, bytes.data, 0, count, err);
+        st = lmn__fixed_open_bits(scratch, encoding, bytes, count, &bits, err);
+        return st != LMN_OK ? st : lmn__builder_put_bits(builder, bits, 0, count, err);
     }
     st = lmn__builder_extend(builder, count, &at, err);
     if (st != LMN_OK)
@@ -176,36 +175,39 @@ static enum lmn_status merge_values(const struct lmn__builder *page, struct lmn_
     return LMN_OK;
 }
 
+enum lmn_status lmn__dictionary_merge(const struct lmn__builder *from, struct lmn__builder *into,
+                                      uint32_t *map, struct lmn_error *err)
+{
+    uint64_t room = 16;
+    uint32_t *slot;
+    enum lmn_status st;
+
+    while (room < (from->length + into->length) * 2)
+        room *= 2;
+    slot = lmn__calloc(into->env, room, sizeof *slot);
+    if (slot == NULL)
+        return lmn__no_memory(err, "a dictionary's hash table", room * sizeof *slot);
+    st = merge_values(from, into, slot, room - 1, map, err);
+    lmn__free(into->env, slot);
+    return st;
+}
+
 static enum lmn_status merge_page(const struct lmn__values *values, struct lmn__leaf *leaf,
                                   struct lmn_error *err)
 {
     struct lmn__builder *all = &leaf->builder->child[0];
     const struct lmn__builder *page = &values->dictionary;
-    uint64_t total = all->length + page->length, room = 16;
-    struct lmn_env *env = leaf->builder->env;
-    uint32_t *slot;
-    enum lmn_status st;
+    enum lmn_status st = LMN_OK;
 
     leaf->merge_identity = all->length == 0;
-    if (leaf->merge_identity) {
-        for (uint64_t i = 0; i < page->length; i++) {
-            st = add_value(page, i, all, err);
-            if (st != LMN_OK)
-                return st;
-        }
-        return LMN_OK;
-    }
-    while (room < total * 2)
-        room *= 2;
-    st = lmn__scratch_need(leaf->scratch, &leaf->merge, page->length * sizeof(uint32_t), err);
-    if (st != LMN_OK)
+    for (uint64_t i = 0; leaf->merge_identity && st == LMN_OK && i < page->length; i++)
+        st = add_value(page, i, all, err);
+    if (leaf->merge_identity || st != LMN_OK)
         return st;
-    slot = lmn__calloc(env, room, sizeof *slot);
-    if (slot == NULL)
-        return lmn__no_memory(err, "a dictionary's hash table", room * sizeof *slot);
-    st = merge_values(page, all, slot, room - 1, (uint32_t *)(void *)leaf->merge.data, err);
-    lmn__free(env, slot);
-    return st;
+    st = lmn__scratch_need(leaf->scratch, &leaf->merge, page->length * sizeof(uint32_t), err);
+    return st != LMN_OK ? st
+                        : lmn__dictionary_merge(page, all,
+                                                (uint32_t *)(void *)leaf->merge.data, err);
 }
 
 enum lmn_status lmn__dictionary_append(const struct lmn__values *values, struct lmn__leaf *leaf,

@@ -41,4 +41,12 @@ LMN_MUST_USE enum lmn_status lmn__dictionary_append(const struct lmn__values *va
                                                     uint32_t index_bits, uint64_t count,
                                                     struct lmn_error *err);
 
+/*
+ * Find or add every value of `from` in `into`; map[i] is the place of from's value i there. The
+ * layouts are equal. Nulls of `from` are treated as the value they lie on.
+ */
+LMN_MUST_USE enum lmn_status lmn__dictionary_merge(const struct lmn__builder *from,
+                                                   struct lmn__builder *into, uint32_t *map,
+                                                   struct lmn_error *err);
+
 #endif

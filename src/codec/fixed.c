@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "codec/fixed.h"
 
+#include "base/bits.h"
 #include "base/math.h"
 #include "codec/bitpack.h"
 #include "codec/compress.h"
+
+enum { ZERO_GROUPS_MAX = 1024 };
 
 struct part {
     uint64_t count, first, take;
@@ -79,7 +82,9 @@ static enum lmn_status decode_out_of_line(const struct lmn__encoding *encoding,
     uint64_t end = part->first + part->take, used, tail_bytes;
     struct part one = *part;
 
-    if (!lmn__mul_u64(groups, group_bytes, &used) || used > buffer.len)
+    /* Values of no bits need no bytes; no writer has many of them. */
+    if (!lmn__mul_u64(groups, group_bytes, &used) || used > buffer.len ||
+        (group_bytes == 0 && groups > ZERO_GROUPS_MAX))
         return too_short(err, "bitpacking", buffer.len, part->count);
     tail_bytes = buffer.len - used;
     if (tail != 0 && tail_bytes != tail * (part->bits / 8) && tail_bytes < group_bytes)
@@ -241,4 +246,28 @@ enum lmn_status lmn__fixed_decode_block(struct lmn__scratch *scratch,
                                     buffer[0].len - 8 - values_bytes };
     buffer[0] = (struct lmn__span){ buffer[0].data + 8, values_bytes };
     return decode_plain(encoding, buffer, 2, &part, err);
+}
+
+enum lmn_status lmn__fixed_open_bits(struct lmn__scratch *scratch,
+                                     const struct lmn__encoding *encoding, struct lmn__span buffer,
+                                     uint64_t count, const uint8_t **bits_out,
+                                     struct lmn_error *err)
+{
+    *bits_out = NULL;
+    if (encoding->kind == LMN__ENC_GENERAL) {
+        enum lmn_status st = lmn__decompress(scratch, encoding->scheme, buffer, &scratch->plain,
+                                             err);
+
+        if (st != LMN_OK)
+            return st;
+        buffer = (struct lmn__span){ scratch->plain.data, scratch->plain.len };
+        encoding = encoding->child;
+    }
+    if (encoding->kind != LMN__ENC_FLAT || encoding->bits != 1)
+        return lmn_fail(err, LMN_E_UNSUPPORTED, "booleans in an encoding of kind %d",
+                        (int)encoding->kind);
+    if (buffer.len < lmn__bits_bytes(count))
+        return too_short(err, "booleans", buffer.len, count);
+    *bits_out = buffer.data;
+    return LMN_OK;
 }

@@ -35,4 +35,16 @@ LMN_MUST_USE enum lmn_status lmn__fixed_decode_block(struct lmn__scratch *scratc
                                                      uint64_t count, uint8_t *out,
                                                      struct lmn_error *err);
 
+/*
+ * The `count` bits of booleans in a buffer or block: flat, or flat inside lz4 or zstd. They stay
+ * in `buffer`, or lie in the scratch until its next use.
+ *
+ * LMN_E_CORRUPT      there are fewer bits
+ * LMN_E_UNSUPPORTED  an encoding that has no place here
+ */
+LMN_MUST_USE enum lmn_status lmn__fixed_open_bits(struct lmn__scratch *scratch,
+                                                  const struct lmn__encoding *encoding,
+                                                  struct lmn__span buffer, uint64_t count,
+                                                  const uint8_t **bits_out, struct lmn_error *err);
+
 #endif

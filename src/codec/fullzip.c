@@ -7,14 +7,13 @@
  *
  * The control word, of 0, 1, 2 or 4 bytes, holds rep << def_bits | def. An entry that stands for
  * an empty or null list has the control word alone; so has a null of a variable column, while a
- * null of a fixed column has bytes of no meaning. Values of fixed lists whose items can be null
- * begin with the items' validity bits.
+ * null of a fixed column has bytes of no meaning. What is inside a value is told in zipped.c and
+ * packed.c.
  */
 #include "codec/fullzip.h"
 
 #include "base/bits.h"
 #include "base/math.h"
-#include "codec/packed.h"
 
 static uint32_t control_width(const struct lmn__page_layout *layout)
 {
@@ -28,55 +27,21 @@ bool lmn__fullzip_has_index(const struct lmn__page_layout *layout)
     return layout->value_bits == 0 || layout->rep_bits != 0;
 }
 
-/* Does the chain of fixed lists in the encoding end in flat values of the leaf's width? */
-static enum lmn_status check_fixed(const struct lmn__encoding *encoding,
-                                   const struct lmn__layout *leaf, uint64_t *bytes_out,
-                                   struct lmn_error *err)
-{
-    uint64_t bytes = 0, items = 1;
-
-    while (encoding->kind == LMN__ENC_FIXED_LIST && leaf->kind == LMN__LAYOUT_FIXED_LIST &&
-           encoding->dimension == leaf->dimension) {
-        if (!lmn__mul_u64(items, encoding->dimension, &items) || items > UINT32_MAX)
-            break;
-        if (encoding->has_validity)
-            bytes += lmn__bits_bytes(items);
-        encoding = encoding->child;
-        leaf = leaf->child[0];
-    }
-    if (encoding->kind == LMN__ENC_CONSTANT && leaf->kind != LMN__LAYOUT_FIXED_LIST) {
-        *bytes_out = bytes;
-        return LMN_OK;
-    }
-    if (encoding->kind != LMN__ENC_FLAT || leaf->kind != LMN__LAYOUT_FIXED ||
-        (encoding->bits != leaf->bits && !(leaf->bits == 1 && encoding->bits == 8)))
-        return lmn_fail(err, LMN_E_CORRUPT,
-                        "the values of a full-zip page are not those of the "
-                        "column's type");
-    *bytes_out = bytes +
-                 (encoding->bits == 1 ? lmn__bits_bytes(items) : items * (encoding->bits / 8));
-    return LMN_OK;
-}
-
 static enum lmn_status check_page(struct lmn__fullzip *page, struct lmn__arena *arena,
                                   struct lmn_error *err)
 {
     const struct lmn__page_layout *layout = page->layout;
-    uint64_t bytes = 0;
-    enum lmn_status st;
 
     if (layout->value_bits != 0) {
-        st = check_fixed(layout->values, page->leaf_layout, &bytes, err);
-        if (st != LMN_OK)
-            return st;
-        if (bytes != layout->value_bits / 8)
+        enum lmn_status st = lmn__zipped_init(&page->fixed, layout->values, page->leaf_layout, err);
+
+        if (st == LMN_OK && page->fixed.bytes != layout->value_bits / 8)
             return lmn_fail(err, LMN_E_CORRUPT, "values of %llu bytes in a page that says %u",
-                            (unsigned long long)bytes, layout->value_bits / 8);
-        page->value_bytes = bytes;
-        return LMN_OK;
+                            (unsigned long long)page->fixed.bytes, layout->value_bits / 8);
+        return st;
     }
     if (page->leaf_layout->kind == LMN__LAYOUT_STRUCT)
-        return lmn__packed_check(layout->values, page->leaf_layout, err);
+        return lmn__packed_init(&page->packed, layout->values, page->leaf_layout, arena, err);
     if (page->leaf_layout->kind != LMN__LAYOUT_VARIABLE)
         return lmn_fail(err, LMN_E_CORRUPT, "variable values in a column of fixed ones");
     return lmn__variable_init(&page->variable, layout->values, arena, err);
@@ -85,7 +50,7 @@ static enum lmn_status check_page(struct lmn__fullzip *page, struct lmn__arena *
 static enum lmn_status check_index(struct lmn__fullzip *page, struct lmn__span index,
                                    struct lmn_error *err)
 {
-    uint64_t row_bytes = page->control_bytes + page->value_bytes, need;
+    uint64_t row_bytes = page->control_bytes + page->fixed.bytes, need;
 
     if (!lmn__fullzip_has_index(page->layout)) {
         if (page->layout->item_count != page->row_count ||
@@ -137,7 +102,7 @@ void lmn__fullzip_close(struct lmn__fullzip *page)
 enum lmn_status lmn__fullzip_find(const struct lmn__fullzip *page, uint64_t first, uint64_t count,
                                   uint64_t *from_out, uint64_t *to_out, struct lmn_error *err)
 {
-    uint64_t row_bytes = page->control_bytes + page->value_bytes;
+    uint64_t row_bytes = page->control_bytes + page->fixed.bytes;
     uint32_t width = page->index_bytes;
 
     if (width == 0) {
@@ -154,13 +119,6 @@ enum lmn_status lmn__fullzip_find(const struct lmn__fullzip *page, uint64_t firs
                         (unsigned long long)*from_out, (unsigned long long)*to_out,
                         (unsigned long long)page->data_bytes);
     return LMN_OK;
-}
-
-/* Values without control words or inner validity: the buffer is the column. */
-static bool is_plain(const struct lmn__fullzip *page)
-{
-    return page->control_bytes == 0 && page->layout->value_bits != 0 &&
-           lmn__layout_value_bytes(page->leaf_layout) == page->value_bytes;
 }
 
 /* The builder at the end of a chain of fixed lists; slots on the way are counted as valid. */
@@ -195,40 +153,6 @@ static enum lmn_status append_plain(struct lmn__leaf *leaf, struct lmn__block *b
     return lmn__vec_put(&builder->values, builder->env->pool, data.data, data.len, err);
 }
 
-/* One value with the validity of its items before it, layer by layer. */
-static enum lmn_status append_value(const struct lmn__encoding *encoding, const uint8_t *value,
-                                    struct lmn__builder *builder, struct lmn_error *err)
-{
-    uint64_t items = 1;
-    enum lmn_status st;
-
-    for (; encoding->kind == LMN__ENC_FIXED_LIST; encoding = encoding->child) {
-        builder = &builder->child[0];
-        items *= encoding->dimension;
-        if (builder->layout->kind == LMN__LAYOUT_NULL)
-            st = lmn__builder_add_null(builder, items, err);
-        else if (encoding->has_validity)
-            st = lmn__builder_add_bits(builder, value, 0, items, err);
-        else
-            st = lmn__builder_add_valid(builder, items, err);
-        if (st != LMN_OK)
-            return st;
-        if (encoding->has_validity)
-            value += lmn__bits_bytes(items);
-    }
-    if (encoding->kind == LMN__ENC_CONSTANT)
-        return lmn__builder_put_empty(builder, items, err);
-    if (builder->layout->bits != 1)
-        return lmn__vec_put(&builder->values, builder->env->pool, value,
-                            items * (encoding->bits / 8), err);
-    if (encoding->bits == 1)
-        return lmn__builder_put_bits(builder, value, 0, items, err);
-    st = lmn__builder_put_bits(builder, NULL, 0, items, err);
-    for (uint64_t i = 0; st == LMN_OK && i < items; i++)
-        lmn__bit_put(builder->values.data, builder->length - items + i, value[i] & 1);
-    return st;
-}
-
 /* Entries on their way from the page to the builders. */
 enum { BATCH_MAX = 512 };
 
@@ -244,7 +168,7 @@ static enum lmn_status take_entry(const struct lmn__fullzip *page, struct lmn__s
 {
     const struct lmn__page_layout *layout = page->layout;
     uint32_t control = page->control_bytes, width = layout->length_bits / 8;
-    uint64_t word = 0, len = page->value_bytes, head = 0;
+    uint64_t word = 0, len = page->fixed.bytes, head = 0;
     uint32_t def;
 
     if (data->len < control)
@@ -307,9 +231,21 @@ static enum lmn_status put_fixed(const struct lmn__fullzip *page, struct lmn__le
 
     if (st == LMN_OK)
         st = lmn__vec_extend(&builder->values, builder->env->pool,
-                             batch->visible * page->value_bytes, &at, err);
+                             batch->visible * page->fixed.bytes, &at, err);
     for (uint64_t i = 0; st == LMN_OK && i < batch->visible; i++)
-        memcpy(at + i * page->value_bytes, batch->value[i].data, page->value_bytes);
+        memcpy(at + i * page->fixed.bytes, batch->value[i].data, page->fixed.bytes);
+    return st;
+}
+
+/* Booleans, a byte each. */
+static enum lmn_status put_bools(struct lmn__builder *builder, const struct batch *batch,
+                                 struct lmn_error *err)
+{
+    uint64_t start = builder->length - batch->visible;
+    enum lmn_status st = lmn__builder_put_bits(builder, NULL, 0, batch->visible, err);
+
+    for (uint64_t i = 0; st == LMN_OK && i < batch->visible; i++)
+        lmn__bit_put(builder->values.data, start + i, batch->value[i].data[0] & 1);
     return st;
 }
 
@@ -318,11 +254,11 @@ static enum lmn_status put_one(const struct lmn__fullzip *page, struct lmn__leaf
                                struct lmn__span value, struct lmn_error *err)
 {
     if (page->layout->value_bits != 0)
-        return append_value(page->layout->values, value.data, leaf->builder, err);
+        return lmn__zipped_append(&page->fixed, value.data, leaf->builder, err);
     if (value.data == NULL)
         return lmn__builder_put_empty(leaf->builder, 1, err);
     if (leaf->builder->layout->kind == LMN__LAYOUT_STRUCT)
-        return lmn__packed_append(page->layout->values, value, leaf->builder, err);
+        return lmn__packed_append(&page->packed, leaf->scratch, value, leaf->builder, err);
     return lmn__variable_decode_value(leaf->scratch, &page->variable, value, leaf->builder, err);
 }
 
@@ -338,9 +274,10 @@ static enum lmn_status put_batch(const struct lmn__fullzip *page, struct lmn__le
     if (page->variable.plain != NULL && page->variable.general == NULL &&
         page->variable.fsst == NULL)
         return put_variable(leaf->builder, batch, err);
-    if (page->layout->value_bits != 0 &&
-        lmn__layout_value_bytes(page->leaf_layout) == page->value_bytes)
+    if (page->fixed.plain)
         return put_fixed(page, leaf, batch, err);
+    if (page->leaf_layout->kind == LMN__LAYOUT_FIXED)
+        return put_bools(leaf->builder, batch, err);
     for (uint64_t i = 0; st == LMN_OK && i < batch->visible; i++)
         st = put_one(page, leaf, batch->value[i], err);
     return st;
@@ -353,7 +290,8 @@ enum lmn_status lmn__fullzip_append(const struct lmn__fullzip *page, struct lmn_
     struct batch batch;
     enum lmn_status st = LMN_OK;
 
-    if (is_plain(page)) {
+    /* Without control words the buffer is the column. */
+    if (page->fixed.plain && page->control_bytes == 0) {
         struct lmn__levels levels = { NULL, NULL, count };
         uint64_t visible;
 

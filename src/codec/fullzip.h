@@ -7,16 +7,18 @@
 #ifndef LMN_CODEC_FULLZIP_H
 #define LMN_CODEC_FULLZIP_H
 
+#include "codec/packed.h"
 #include "codec/values.h"
 
 struct lmn__fullzip {
     const struct lmn__page_layout *layout;
     const struct lmn__layout *leaf_layout;
-    struct lmn__variable variable; /* .plain NULL: values of fixed size, or packed structs */
+    struct lmn__zipped fixed;      /* values of one size */
+    struct lmn__variable variable; /* strings and binaries; .plain NULL: none */
+    struct lmn__packed packed;     /* structs */
     uint64_t row_count;
     uint64_t data_bytes;
     uint32_t control_bytes;
-    uint64_t value_bytes;           /* fixed values, inner validity included */
     uint32_t index_bytes;           /* width of an offset in the index; 0: rows are of one size */
     struct lmn__block *index_block; /* keeps the index alive; NULL: none */
     const uint8_t *index;           /* row_count + 1 offsets */

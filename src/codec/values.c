@@ -76,27 +76,13 @@ static enum lmn_status append_bits(const struct lmn__encoding *encoding, const s
                                    struct lmn__scratch *scratch, struct lmn__builder *builder,
                                    struct lmn_error *err)
 {
-    struct lmn__span buffer;
+    const uint8_t *bits;
+    enum lmn_status st;
 
     if (part->buffer_count != 1)
         return lmn_fail(err, LMN_E_CORRUPT, "%u buffers per chunk of booleans", part->buffer_count);
-    buffer = part->buffer[0];
-    if (encoding->kind == LMN__ENC_GENERAL) {
-        enum lmn_status st = lmn__decompress(scratch, encoding->scheme, buffer, &scratch->plain,
-                                             err);
-
-        if (st != LMN_OK)
-            return st;
-        buffer = (struct lmn__span){ scratch->plain.data, scratch->plain.len };
-        encoding = encoding->child;
-    }
-    if (encoding->kind != LMN__ENC_FLAT || encoding->bits != 1)
-        return lmn_fail(err, LMN_E_UNSUPPORTED, "booleans in an encoding of kind %d",
-                        (int)encoding->kind);
-    if (buffer.len < lmn__bits_bytes(part->count))
-        return lmn_fail(err, LMN_E_CORRUPT, "a buffer of %zu bytes for %llu booleans", buffer.len,
-                        (unsigned long long)part->count);
-    return lmn__builder_put_bits(builder, buffer.data, part->first, part->take, err);
+    st = lmn__fixed_open_bits(scratch, encoding, part->buffer[0], part->count, &bits, err);
+    return st != LMN_OK ? st : lmn__builder_put_bits(builder, bits, part->first, part->take, err);
 }
 
 static enum lmn_status append_fixed(const struct lmn__encoding *encoding, const struct part *part,

@@ -4,7 +4,8 @@
  *
  * A draft lies under a name of its own beside its final place ("<path>.<random>.tmp") and takes
  * that place only when it is published; until then nobody sees it, and aborting it leaves
- * nothing behind. A draft belongs to one thread at a time.
+ * nothing behind. Threads may write to a draft at once, where their writes do not overlap; one of
+ * them ends it when the others are done.
  */
 #ifndef LMN_STORE_DRAFT_H
 #define LMN_STORE_DRAFT_H

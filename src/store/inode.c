@@ -107,8 +107,8 @@ enum lmn_status lmn__inode_read(struct lmn__inode *inode, const char *name, uint
     return LMN_OK;
 }
 
-/* Room for `bytes` bytes. */
-static enum lmn_status grow(struct lmn__inode *inode, uint64_t bytes, struct lmn_error *err)
+/* Room for `bytes` bytes. Readers keep the content they have. */
+static enum lmn_status grow_locked(struct lmn__inode *inode, uint64_t bytes, struct lmn_error *err)
 {
     struct content *before = inode->locked.content, *content;
     uint64_t cap = before != NULL ? before->cap : 0;
@@ -125,9 +125,7 @@ static enum lmn_status grow(struct lmn__inode *inode, uint64_t bytes, struct lmn
     content->cap = cap;
     if (before != NULL)
         memcpy(content->data, before->data, inode->locked.bytes);
-    lmn__mutex_lock(&inode->mutex);
     inode->locked.content = content;
-    lmn__mutex_unlock(&inode->mutex);
     content_release(inode->env, before);
     return LMN_OK;
 }
@@ -135,21 +133,22 @@ static enum lmn_status grow(struct lmn__inode *inode, uint64_t bytes, struct lmn
 enum lmn_status lmn__inode_write(struct lmn__inode *inode, uint64_t offset, const void *data,
                                  size_t len, struct lmn_error *err)
 {
-    uint64_t end, bytes = inode->locked.bytes;
+    uint64_t end, bytes;
     enum lmn_status st;
 
     if (len == 0)
         return LMN_OK;
     if (!lmn__add_u64(offset, len, &end))
         return lmn__no_memory(err, "a file in memory", UINT64_MAX);
-    st = grow(inode, end, err);
-    if (st != LMN_OK)
-        return st;
-    if (offset > bytes)
-        memset(inode->locked.content->data + bytes, 0, offset - bytes);
-    memcpy(inode->locked.content->data + offset, data, len);
     lmn__mutex_lock(&inode->mutex);
-    inode->locked.bytes = lmn__max_u64(bytes, end);
+    st = grow_locked(inode, end, err);
+    if (st == LMN_OK) {
+        bytes = inode->locked.bytes;
+        if (offset > bytes)
+            memset(inode->locked.content->data + bytes, 0, offset - bytes);
+        memcpy(inode->locked.content->data + offset, data, len);
+        inode->locked.bytes = lmn__max_u64(bytes, end);
+    }
     lmn__mutex_unlock(&inode->mutex);
-    return LMN_OK;
+    return st;
 }

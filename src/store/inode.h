@@ -2,7 +2,7 @@
 /*
  * inode.h - the bytes of a file in memory, apart from its names.
  *
- * An inode is counted. Many threads may read it while one writes to it.
+ * An inode is counted. Many threads may read and write it at once.
  */
 #ifndef LMN_STORE_INODE_H
 #define LMN_STORE_INODE_H

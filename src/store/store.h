@@ -10,8 +10,8 @@
  * Directories are not objects of their own: they come with the first name below them, durable
  * before the call that made them returns, and stay.
  *
- * Every operation may be called from many threads at once; one open file is written by one
- * thread at a time. Bytes that are read while they are written may be either.
+ * Every operation may be called from many threads at once, also on one open file, as long as
+ * their writes do not overlap. Bytes that are read while they are written may be either.
  */
 #ifndef LMN_STORE_STORE_H
 #define LMN_STORE_STORE_H

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * file_writer.h - write one Lance data file.
+ *
+ * Rows are given in batches; a page of a column is encoded and written as soon as it is full, so
+ * the memory in use is that of the open pages. The file takes its name only when it is finished:
+ * a writer that is aborted, or dies, leaves no file of that name.
+ *
+ * A writer belongs to one thread at a time; it may use threads of its own.
+ */
+#ifndef LEMAN_FILE_WRITER_H
+#define LEMAN_FILE_WRITER_H
+
+#include <leman/page.h>
+#include <leman/store.h>
+
+struct lmn_file_writer;
+
+/* A zeroed struct asks for the defaults. */
+struct lmn_file_writer_options {
+    struct lmn_encode_options encode;
+    bool unsynced;    /* do not wait for the device when the file is finished */
+    bool replace;     /* an older file of that name is replaced; otherwise LMN_E_EXISTS */
+    uint32_t threads; /* 0: the environment's; 1: all work in the caller's thread */
+};
+
+/*
+ * Start the file `path` of `store` with rows of type `schema`, a struct of the columns, which is
+ * copied. `options` may be NULL.
+ *
+ * The caller ends the writer by finishing or aborting it.
+ *
+ * LMN_E_INVALID      options out of range
+ * LMN_E_UNSUPPORTED  a type that the file version has no place for
+ */
+LMN_API LMN_MUST_USE enum lmn_status lmn_file_writer_open(
+    struct lmn_store *store, const char *path, const struct ArrowSchema *schema,
+    const struct lmn_file_writer_options *options, struct lmn_file_writer **writer_out,
+    struct lmn_error *err);
+
+/*
+ * Append the rows of `batch`, a struct array of the writer's type, which stays the caller's.
+ *
+ * After a failure the writer can only be aborted.
+ *
+ * LMN_E_INVALID  nulls in a column that is declared to have none, or another number of columns
+ */
+LMN_API LMN_MUST_USE enum lmn_status lmn_file_writer_write(struct lmn_file_writer *writer,
+                                                           const struct ArrowArray *batch,
+                                                           struct lmn_error *err);
+
+/* Rows given so far. */
+LMN_API uint64_t lmn_file_writer_row_count(const struct lmn_file_writer *writer);
+
+/*
+ * Write what is left and give the file its name. Ends the writer, also on failure; then there is
+ * no file. *bytes_out (may be NULL) is the size of the file.
+ *
+ * LMN_E_EXISTS  a file of that name is there, and options->replace was not set
+ */
+LMN_API LMN_MUST_USE enum lmn_status lmn_file_writer_finish(struct lmn_file_writer *writer,
+                                                            uint64_t *bytes_out,
+                                                            struct lmn_error *err);
+
+/* End the writer and leave nothing behind. NULL is ignored. */
+LMN_API void lmn_file_writer_abort(struct lmn_file_writer *writer);
+
+#endif

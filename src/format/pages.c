@@ -1,0 +1,393 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A descriptor is a list of messages:
+ *
+ *     PlacedPages { repeated PlacedPage pages = 1; }
+ *     PlacedPage  { uint32 column = 1; uint64 row_start = 2; uint64 row_count = 3;
+ *                   repeated uint64 positions = 4, sizes = 5; bytes description = 6; }
+ *
+ * row_start and row_count are rows of the column.
+ */
+#include <leman/page.h>
+
+#include "base/error.h"
+#include "base/math.h"
+#include "format/schema_write.h"
+#include "format/tail.h"
+#include "format/write_plan.h"
+
+struct pb_placed_page {
+    uint32_t column;
+    uint64_t row_start;
+    uint64_t row_count;
+    struct lmn__pb_u64s positions;
+    struct lmn__pb_u64s sizes;
+    struct lmn__span description;
+};
+
+struct pb_placed_pages {
+    struct lmn__pb_list pages; /* struct pb_placed_page */
+};
+
+static const struct lmn__pb_field placed_page_fields[] = {
+    { 1, LMN__PB_U32, 0, offsetof(struct pb_placed_page, column), 0, NULL },
+    { 2, LMN__PB_U64, 0, offsetof(struct pb_placed_page, row_start), 0, NULL },
+    { 3, LMN__PB_U64, 0, offsetof(struct pb_placed_page, row_count), 0, NULL },
+    { 4, LMN__PB_U64, LMN__PB_REPEATED, offsetof(struct pb_placed_page, positions), 0, NULL },
+    { 5, LMN__PB_U64, LMN__PB_REPEATED, offsetof(struct pb_placed_page, sizes), 0, NULL },
+    { 6, LMN__PB_BYTES, 0, offsetof(struct pb_placed_page, description), 0, NULL },
+};
+static const struct lmn__pb_message placed_page_message = {
+    "PlacedPage", placed_page_fields, sizeof placed_page_fields / sizeof placed_page_fields[0],
+    sizeof(struct pb_placed_page), 0, false
+};
+
+static const struct lmn__pb_field placed_pages_fields[] = {
+    { 1, LMN__PB_MESSAGE, LMN__PB_REPEATED, offsetof(struct pb_placed_pages, pages), 0,
+      &placed_page_message },
+};
+static const struct lmn__pb_message placed_pages_message = {
+    "PlacedPages", placed_pages_fields, 1, sizeof(struct pb_placed_pages), 0, false
+};
+
+/* One page of a set. */
+struct page {
+    uint32_t column;
+    uint64_t row_start;
+    struct lmn__encoded_page encoded;
+    struct lmn__extent extent[LMN__PAGE_BUFFER_COUNT_MAX];
+};
+
+struct lmn_pages {
+    struct lmn_env *env; /* counted */
+    uint64_t count, cap;
+    struct page *page;
+    uint32_t buffer_count; /* of all pages */
+    struct lmn__buf descriptor;
+};
+
+bool lmn_pages_positional(const struct ArrowSchema *column)
+{
+    return lmn__arrow_is_blob(column);
+}
+
+void lmn_pages_free(struct lmn_pages *pages)
+{
+    struct lmn_env *env;
+
+    if (pages == NULL)
+        return;
+    env = pages->env;
+    for (uint64_t i = 0; i < pages->count; i++)
+        lmn__encoded_page_deinit(&pages->page[i].encoded);
+    lmn__free(env, pages->page);
+    lmn__buf_deinit(&pages->descriptor);
+    lmn__free(env, pages);
+    lmn_env_release(env);
+}
+
+static enum lmn_status add_page(struct lmn_pages *pages, const struct lmn__write_plan *plan,
+                                const struct lmn__write_leaf *leaf, struct lmn__shred *shred,
+                                uint64_t row_start, struct lmn__scratch *scratch,
+                                struct lmn_error *err)
+{
+    struct page *page;
+    enum lmn_status st;
+
+    if (pages->count == pages->cap) {
+        uint64_t cap = pages->cap != 0 ? pages->cap * 2 : 16;
+        struct page *grown = lmn__realloc(pages->env, pages->page, cap * sizeof *grown);
+
+        if (grown == NULL)
+            return lmn__no_memory(err, "pages", cap * sizeof *grown);
+        pages->page = grown;
+        pages->cap = cap;
+    }
+    page = &pages->page[pages->count++];
+    *page = (struct page){ .column = leaf->node->column, .row_start = row_start };
+    st = lmn__page_encode(shred, &plan->encode, scratch, &page->encoded, err);
+    pages->buffer_count += page->encoded.buffer_count;
+    return st;
+}
+
+/* All pages of one leaf. */
+static enum lmn_status encode_leaf(struct lmn_pages *pages, const struct lmn__write_plan *plan,
+                                   const struct lmn__write_leaf *leaf,
+                                   const struct ArrowArray *array, uint64_t row_start,
+                                   struct lmn__scratch *scratch, struct lmn_error *err)
+{
+    const struct ArrowArray *column = array->children[leaf->top];
+    uint64_t at = (uint64_t)array->offset, end = at + (uint64_t)array->length;
+    enum lmn_status st = LMN_OK;
+
+    while (st == LMN_OK && at < end) {
+        struct lmn__shred shred;
+        uint64_t first = at;
+
+        st = lmn__shred_init(&shred, pages->env, leaf->path, leaf->path_count, leaf->value_layout,
+                             err);
+        while (st == LMN_OK && at < end && (at == first || !lmn__write_leaf_full(plan, &shred))) {
+            uint64_t count = lmn__write_leaf_fit(plan, leaf, &shred, column, at, end - at);
+
+            st = lmn__shred_append(&shred, column, at, count, err);
+            at += count;
+        }
+        if (st == LMN_OK)
+            st = add_page(pages, plan, leaf, &shred,
+                          (row_start + first - (uint64_t)array->offset) * shred.stride, scratch,
+                          err);
+        lmn__shred_deinit(&shred);
+    }
+    return st;
+}
+
+static enum lmn_status encode_all(struct lmn_pages *pages, const struct lmn__write_plan *plan,
+                                  const struct ArrowArray *array, uint64_t row_start,
+                                  struct lmn_error *err)
+{
+    struct lmn__scratch scratch;
+    enum lmn_status st = lmn__write_plan_check(plan, array, err);
+
+    lmn__scratch_init(&scratch, pages->env);
+    for (uint32_t i = 0; st == LMN_OK && i < plan->leaf_count; i++) {
+        const struct lmn__write_leaf *leaf = &plan->leaf[i];
+
+        if (leaf->node->blob != LMN__BLOB_NONE)
+            st = lmn_fail(err, LMN_E_UNSUPPORTED, "blobs are written with their file");
+        else
+            st = encode_leaf(pages, plan, leaf, array, row_start, &scratch, err);
+        if (st != LMN_OK)
+            lmn__fail_within(err, st, "column \"%.100s\"", plan->column_name[leaf->top]);
+    }
+    lmn__scratch_deinit(&scratch);
+    return st;
+}
+
+enum lmn_status lmn_pages_encode(struct lmn_env *env, const struct ArrowSchema *schema,
+                                 const struct ArrowArray *array, uint64_t row_start,
+                                 const struct lmn_encode_options *options,
+                                 struct lmn_pages **pages_out, struct lmn_error *err)
+{
+    struct lmn__write_plan plan;
+    struct lmn_pages *pages;
+    enum lmn_status st = lmn__env_resolve(env, &env, err);
+
+    *pages_out = NULL;
+    if (st != LMN_OK)
+        return st;
+    pages = lmn__calloc(env, 1, sizeof *pages);
+    if (pages == NULL) {
+        lmn_env_release(env);
+        return lmn__no_memory(err, "pages", sizeof *pages);
+    }
+    pages->env = env;
+    lmn__buf_init(&pages->descriptor, env, 0);
+    st = lmn__write_plan_init(&plan, env, schema, options, err);
+    if (st == LMN_OK) {
+        st = encode_all(pages, &plan, array, row_start, err);
+        lmn__write_plan_deinit(&plan);
+    }
+    if (st == LMN_OK)
+        st = lmn_pages_place(pages, 0, err);
+    if (st != LMN_OK) {
+        lmn_pages_free(pages);
+        return st;
+    }
+    *pages_out = pages;
+    return LMN_OK;
+}
+
+uint64_t lmn_pages_bytes(const struct lmn_pages *pages)
+{
+    uint64_t bytes = 0;
+
+    for (uint64_t i = 0; i < pages->count; i++) {
+        for (uint32_t k = 0; k < pages->page[i].encoded.buffer_count; k++)
+            bytes = lmn__align_up(bytes, LMN_PAGE_ALIGN) + pages->page[i].encoded.buffer[k].len;
+    }
+    return bytes;
+}
+
+enum lmn_status lmn_pages_place(struct lmn_pages *pages, uint64_t position, struct lmn_error *err)
+{
+    if (position % LMN_PAGE_ALIGN != 0)
+        return lmn_fail(err, LMN_E_INVALID, "position %llu is not a multiple of %d",
+                        (unsigned long long)position, LMN_PAGE_ALIGN);
+    for (uint64_t i = 0; i < pages->count; i++) {
+        struct page *page = &pages->page[i];
+
+        for (uint32_t k = 0; k < page->encoded.buffer_count; k++) {
+            page->extent[k] =
+                (struct lmn__extent){ position, page->encoded.buffer[k].len };
+            position = lmn__align_up(position + page->extent[k].bytes, LMN_PAGE_ALIGN);
+        }
+    }
+    return LMN_OK;
+}
+
+uint32_t lmn_pages_buffer_count(const struct lmn_pages *pages)
+{
+    return pages->buffer_count;
+}
+
+struct lmn_page_buffer lmn_pages_buffer(const struct lmn_pages *pages, uint32_t index)
+{
+    const struct page *page = pages->page;
+
+    while (index >= page->encoded.buffer_count)
+        index -= page++->encoded.buffer_count;
+    return (struct lmn_page_buffer){ page->encoded.buffer[index].data, page->extent[index].bytes,
+                                     page->extent[index].position };
+}
+
+static void describe_page(const struct page *page, struct lmn__buf *out)
+{
+    uint64_t position[LMN__PAGE_BUFFER_COUNT_MAX], size[LMN__PAGE_BUFFER_COUNT_MAX];
+    const struct lmn__encoded_page *encoded = &page->encoded;
+    struct pb_placed_page pb = { .column = page->column,
+                                 .row_start = page->row_start,
+                                 .row_count = encoded->row_count,
+                                 .positions = { position, encoded->buffer_count },
+                                 .sizes = { size, encoded->buffer_count },
+                                 .description = { encoded->description.data,
+                                                  encoded->description.len } };
+    const struct pb_placed_pages list = { { &pb, 1 } };
+
+    for (uint32_t i = 0; i < encoded->buffer_count; i++) {
+        position[i] = page->extent[i].position;
+        size[i] = page->extent[i].bytes;
+    }
+    lmn__pb_encode(&placed_pages_message, &list, out);
+}
+
+enum lmn_status lmn_pages_describe(struct lmn_pages *pages, const void **data_out, size_t *len_out,
+                                   struct lmn_error *err)
+{
+    lmn__buf_reset(&pages->descriptor);
+    for (uint64_t i = 0; i < pages->count; i++)
+        describe_page(&pages->page[i], &pages->descriptor);
+    *data_out = pages->descriptor.data;
+    *len_out = pages->descriptor.len;
+    return lmn__buf_status(&pages->descriptor, "a descriptor of pages", err);
+}
+
+struct lmn_tail {
+    struct lmn_env *env; /* counted */
+    struct lmn__write_plan plan;
+    struct lmn__tail tail;
+    uint64_t row_count; /* behind the last row of any page */
+    struct lmn__buf bytes;
+};
+
+enum lmn_status lmn_tail_new(struct lmn_env *env, const struct ArrowSchema *schema,
+                             const struct lmn_encode_options *options, struct lmn_tail **tail_out,
+                             struct lmn_error *err)
+{
+    struct lmn_tail *tail;
+    enum lmn_status st = lmn__env_resolve(env, &env, err);
+
+    *tail_out = NULL;
+    if (st != LMN_OK)
+        return st;
+    tail = lmn__calloc(env, 1, sizeof *tail);
+    if (tail == NULL) {
+        lmn_env_release(env);
+        return lmn__no_memory(err, "a file's tail", sizeof *tail);
+    }
+    st = lmn__write_plan_init(&tail->plan, env, schema, options, err);
+    if (st != LMN_OK) {
+        lmn__free(env, tail);
+        lmn_env_release(env);
+        return st;
+    }
+    tail->env = env;
+    lmn__buf_init(&tail->bytes, env, 0);
+    st = lmn__tail_init(&tail->tail, env, tail->plan.encode.minor, &tail->plan.pb,
+                        &tail->plan.schema, err);
+    if (st != LMN_OK) {
+        lmn_tail_free(tail);
+        return st;
+    }
+    *tail_out = tail;
+    return LMN_OK;
+}
+
+void lmn_tail_free(struct lmn_tail *tail)
+{
+    struct lmn_env *env;
+
+    if (tail == NULL)
+        return;
+    env = tail->env;
+    lmn__tail_deinit(&tail->tail);
+    lmn__write_plan_deinit(&tail->plan);
+    lmn__buf_deinit(&tail->bytes);
+    lmn__free(env, tail);
+    lmn_env_release(env);
+}
+
+static enum lmn_status add_placed(struct lmn_tail *tail, const struct pb_placed_page *pb,
+                                  struct lmn_error *err)
+{
+    struct lmn__extent extent[LMN__PAGE_BUFFER_COUNT_MAX];
+    struct lmn__placed_page page = { .row_start = pb->row_start,
+                                     .row_count = pb->row_count,
+                                     .buffer_count = (uint32_t)pb->positions.count,
+                                     .buffer = extent,
+                                     .description = pb->description };
+    uint64_t end, stride;
+
+    if (pb->column >= tail->tail.column_count ||
+        pb->positions.count > LMN__PAGE_BUFFER_COUNT_MAX ||
+        pb->positions.count != pb->sizes.count ||
+        !lmn__add_u64(pb->row_start, pb->row_count, &end) || pb->row_count == 0)
+        return lmn_fail(err, LMN_E_CORRUPT,
+                        "a page of column %u, rows %llu and %llu more, in a file of %u columns",
+                        pb->column, (unsigned long long)pb->row_start,
+                        (unsigned long long)pb->row_count, tail->tail.column_count);
+    for (uint32_t i = 0; i < page.buffer_count; i++) {
+        extent[i] = (struct lmn__extent){ pb->positions.item[i], pb->sizes.item[i] };
+        if (extent[i].position % LMN_PAGE_ALIGN != 0)
+            return lmn_fail(err, LMN_E_CORRUPT, "a page at position %llu, no multiple of %d",
+                            (unsigned long long)extent[i].position, LMN_PAGE_ALIGN);
+    }
+    stride = tail->tail.column[pb->column].stride;
+    tail->row_count = lmn__max_u64(tail->row_count, end / stride);
+    return lmn__tail_add(&tail->tail, pb->column, &page, err);
+}
+
+enum lmn_status lmn_tail_add(struct lmn_tail *tail, const void *data, size_t len,
+                             struct lmn_error *err)
+{
+    struct pb_placed_pages pb = { 0 };
+    const struct pb_placed_page *page;
+    struct lmn__arena arena;
+    enum lmn_status st;
+
+    lmn__arena_init(&arena, tail->env, 0);
+    st = lmn__pb_decode(&placed_pages_message, (struct lmn__span){ data, len }, &arena, &pb, err);
+    page = pb.pages.item;
+    for (size_t i = 0; st == LMN_OK && i < pb.pages.count; i++)
+        st = add_placed(tail, &page[i], err);
+    lmn__arena_deinit(&arena);
+    return st;
+}
+
+enum lmn_status lmn_tail_finish(struct lmn_tail *tail, uint64_t position, const void **data_out,
+                                size_t *len_out, struct lmn_error *err)
+{
+    enum lmn_status st;
+
+    *data_out = NULL;
+    *len_out = 0;
+    if (position % LMN_PAGE_ALIGN != 0)
+        return lmn_fail(err, LMN_E_INVALID, "position %llu is not a multiple of %d",
+                        (unsigned long long)position, LMN_PAGE_ALIGN);
+    lmn__buf_reset(&tail->bytes);
+    st = lmn__tail_encode(&tail->tail, tail->row_count, position, &tail->bytes, err);
+    if (st != LMN_OK)
+        return st;
+    *data_out = tail->bytes.data;
+    *len_out = tail->bytes.len;
+    return LMN_OK;
+}

@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "format/schema_write.h"
+
+#include <nanoarrow/nanoarrow.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "format/logical_type.h"
+#include "format/schema.h"
+
+enum { BLOB_FIELD_COUNT = 5 };
+
+struct maker {
+    uint32_t minor;
+    struct lmn__arena *arena;
+    struct lmn__pb_schema_field *field;
+    uint32_t count;
+    int32_t next_id;
+};
+
+/* What surrounds a field. */
+struct place {
+    int32_t parent_id;
+    uint32_t depth;
+    bool in_list;
+    bool in_fixed_list;
+};
+
+static struct lmn__span span_of(const char *text)
+{
+    return (struct lmn__span){ (const uint8_t *)text, strlen(text) };
+}
+
+static bool metadata_is_true(const struct ArrowSchema *schema, const char *key)
+{
+    struct ArrowStringView value = { NULL, 0 };
+
+    ArrowMetadataGetValue(schema->metadata, ArrowCharView(key), &value);
+    return value.size_bytes == 4 && memcmp(value.data, "true", 4) == 0;
+}
+
+bool lmn__arrow_is_blob(const struct ArrowSchema *column)
+{
+    return strcmp(column->format, "Z") == 0 && column->dictionary == NULL &&
+           metadata_is_true(column, "lance-encoding:blob");
+}
+
+/* Fields of the message that a type makes, at most. */
+static uint32_t count_fields(const struct ArrowSchema *schema)
+{
+    uint32_t count = 1 + (lmn__arrow_is_blob(schema) ? BLOB_FIELD_COUNT : 0);
+
+    for (int64_t i = 0; i < schema->n_children; i++)
+        count += count_fields(schema->children[i]);
+    return count;
+}
+
+static enum lmn_status copy_metadata(struct maker *maker, const char *metadata,
+                                     struct lmn__pb_list *list_out, struct lmn_error *err)
+{
+    struct ArrowMetadataReader reader;
+    struct ArrowStringView key, value;
+    struct lmn__pb_entry *entry;
+
+    if (metadata == NULL)
+        return LMN_OK;
+    if (ArrowMetadataReaderInit(&reader, metadata) != NANOARROW_OK || reader.remaining_keys < 0)
+        return lmn_fail(err, LMN_E_INVALID, "its metadata does not decode");
+    entry = lmn__arena_array(maker->arena, (size_t)reader.remaining_keys, sizeof *entry);
+    if (entry == NULL)
+        return lmn__arena_fail(maker->arena, "a schema", err);
+    list_out->item = entry;
+    while (reader.remaining_keys > 0) {
+        if (ArrowMetadataReaderRead(&reader, &key, &value) != NANOARROW_OK)
+            return lmn_fail(err, LMN_E_INVALID, "its metadata does not decode");
+        entry->key = (struct lmn__span){
+            (uint8_t *)lmn__arena_strndup(maker->arena, key.data, (size_t)key.size_bytes),
+            (size_t)key.size_bytes
+        };
+        entry->value = (struct lmn__span){
+            (uint8_t *)lmn__arena_strndup(maker->arena, value.data, (size_t)value.size_bytes),
+            (size_t)value.size_bytes
+        };
+        if (entry->key.data == NULL || entry->value.data == NULL)
+            return lmn__arena_fail(maker->arena, "a schema", err);
+        entry++;
+        list_out->count++;
+    }
+    return LMN_OK;
+}
+
+/* Combinations that have a name but no place in the files. */
+static enum lmn_status check_place(const struct maker *maker, const struct ArrowSchema *schema,
+                                   const struct place *place, struct lmn_error *err)
+{
+    bool map = strcmp(schema->format, "+m") == 0;
+    bool list = map || strcmp(schema->format, "+l") == 0 || strcmp(schema->format, "+L") == 0;
+    bool fixed_structs =
+        strncmp(schema->format, "+w:", 3) == 0 && strcmp(schema->children[0]->format, "+s") == 0;
+
+    if (place->depth + 2 >= LMN__NODE_DEPTH_MAX)
+        return lmn_fail(err, LMN_E_UNSUPPORTED, "types nest deeper than %d", LMN__NODE_DEPTH_MAX);
+    if (map && maker->minor < 2)
+        return lmn_fail(err, LMN_E_UNSUPPORTED,
+                        "maps need file version 2.2; this file is written as 2.1");
+    if (fixed_structs && maker->minor < 2)
+        return lmn_fail(err, LMN_E_UNSUPPORTED,
+                        "fixed-size lists of structs need file version 2.2; this file is written "
+                        "as 2.1");
+    if ((fixed_structs && place->in_list) || (list && place->in_fixed_list))
+        return lmn_fail(err, LMN_E_UNSUPPORTED,
+                        "Lance has no place for lists around or inside fixed-size lists of "
+                        "structs");
+    if (strcmp(schema->format, "+s") == 0 && schema->n_children == 0)
+        return lmn_fail(err, LMN_E_UNSUPPORTED, "Lance has no place for structs without fields");
+    if (lmn__arrow_is_blob(schema) && (place->in_list || place->in_fixed_list || place->depth != 0))
+        return lmn_fail(err, LMN_E_UNSUPPORTED, "blobs stand on top level only");
+    return LMN_OK;
+}
+
+static struct lmn__pb_schema_field *add_field(struct maker *maker, const char *name, int32_t id,
+                                              int32_t parent_id)
+{
+    struct lmn__pb_schema_field *field = &maker->field[maker->count++];
+
+    field->name = span_of(name);
+    field->id = id;
+    field->parent_id = parent_id;
+    return field;
+}
+
+/* A blob of version 2.2: a packed struct of descriptors, whose fields have no numbers. */
+static enum lmn_status add_blob(struct maker *maker, struct lmn__pb_schema_field *field,
+                                struct lmn_error *err)
+{
+    static const char *const name[] = { "kind", "position", "size", "blob_id", "blob_uri" };
+    static const char *const type[] = { "uint8", "uint64", "uint64", "uint32", "string" };
+    const struct lmn__pb_entry *old = field->metadata.item;
+    struct lmn__pb_entry *entry =
+        lmn__arena_array(maker->arena, field->metadata.count + 1, sizeof *entry);
+
+    if (entry == NULL)
+        return lmn__arena_fail(maker->arena, "a schema", err);
+    memcpy(entry, old, field->metadata.count * sizeof *entry);
+    entry[field->metadata.count].key = span_of("lance-encoding:packed");
+    entry[field->metadata.count].value = span_of("true");
+    field->metadata.item = entry;
+    field->metadata.count++;
+    field->logical_type = span_of("struct");
+    for (int i = 0; i < BLOB_FIELD_COUNT; i++)
+        add_field(maker, name[i], -1, -1)->logical_type = span_of(type[i]);
+    return LMN_OK;
+}
+
+static enum lmn_status set_type(struct maker *maker, const struct ArrowSchema *schema,
+                                struct lmn__pb_schema_field *field, struct lmn_error *err)
+{
+    struct lmn__buf name;
+    enum lmn_status st;
+
+    lmn__buf_init(&name, maker->arena->env, 0);
+    st = lmn__logical_type_from_arrow(schema, &name, err);
+    if (st == LMN_OK)
+        st = lmn__buf_status(&name, "a type's name", err);
+    if (st == LMN_OK) {
+        field->logical_type.len = name.len;
+        field->logical_type.data =
+            (uint8_t *)lmn__arena_strndup(maker->arena, name.data, name.len);
+        if (field->logical_type.data == NULL)
+            st = lmn__arena_fail(maker->arena, "a schema", err);
+    }
+    lmn__buf_deinit(&name);
+    return st;
+}
+
+static enum lmn_status make_field(struct maker *maker, const struct ArrowSchema *schema,
+                                  struct place place, struct lmn_error *err);
+
+static enum lmn_status make_children(struct maker *maker, const struct ArrowSchema *schema,
+                                     int32_t id, struct place place, struct lmn_error *err)
+{
+    bool fixed = schema->format[0] == '+' && schema->format[1] == 'w';
+
+    if (schema->dictionary != NULL ||
+        (fixed && strcmp(schema->children[0]->format, "+s") != 0))
+        return LMN_OK; /* fixed lists of plain values have no field of their own */
+    place.parent_id = id;
+    place.depth++;
+    place.in_fixed_list |= fixed;
+    place.in_list |= !fixed && strcmp(schema->format, "+s") != 0;
+    for (int64_t i = 0; i < schema->n_children; i++) {
+        enum lmn_status st = make_field(maker, schema->children[i], place, err);
+
+        if (st != LMN_OK)
+            return st;
+    }
+    return LMN_OK;
+}
+
+static enum lmn_status make_field(struct maker *maker, const struct ArrowSchema *schema,
+                                  struct place place, struct lmn_error *err)
+{
+    const char *name = schema->name != NULL ? schema->name : "";
+    struct lmn__pb_schema_field *field;
+    char *copy;
+    enum lmn_status st = check_place(maker, schema, &place, err);
+
+    if (st != LMN_OK)
+        return lmn__fail_within(err, st, "field \"%.100s\"", name);
+    copy = lmn__arena_strndup(maker->arena, name, strlen(name));
+    if (copy == NULL)
+        return lmn__arena_fail(maker->arena, "a schema", err);
+    field = add_field(maker, copy, maker->next_id++, place.parent_id);
+    field->nullable = (schema->flags & ARROW_FLAG_NULLABLE) != 0;
+    st = copy_metadata(maker, schema->metadata, &field->metadata, err);
+    if (st == LMN_OK)
+        st = set_type(maker, schema, field, err);
+    if (st == LMN_OK && maker->minor >= 2 && lmn__arrow_is_blob(schema))
+        st = add_blob(maker, field, err);
+    if (st != LMN_OK)
+        return lmn__fail_within(err, st, "field \"%.100s\"", name);
+    return make_children(maker, schema, field->id, place, err);
+}
+
+enum lmn_status lmn__schema_from_arrow(const struct ArrowSchema *schema, uint32_t minor,
+                                       struct lmn__arena *arena, struct lmn__pb_schema *pb_out,
+                                       struct lmn_error *err)
+{
+    struct maker maker = { .minor = minor, .arena = arena };
+    const struct place top = { .parent_id = -1 };
+    enum lmn_status st;
+
+    *pb_out = (struct lmn__pb_schema){ 0 };
+    if (schema->format == NULL || strcmp(schema->format, "+s") != 0)
+        return lmn_fail(err, LMN_E_INVALID, "rows are a struct of columns, not of type \"%s\"",
+                        schema->format != NULL ? schema->format : "");
+    maker.field = lmn__arena_array(arena, count_fields(schema), sizeof *maker.field);
+    if (maker.field == NULL)
+        return lmn__arena_fail(arena, "a schema", err);
+    for (int64_t i = 0; i < schema->n_children; i++) {
+        st = make_field(&maker, schema->children[i], top, err);
+        if (st != LMN_OK)
+            return st;
+    }
+    pb_out->fields.item = maker.field;
+    pb_out->fields.count = maker.count;
+    return copy_metadata(&maker, schema->metadata, &pb_out->metadata, err);
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * schema_write.h - the schema message of a file that is written.
+ */
+#ifndef LMN_FORMAT_SCHEMA_WRITE_H
+#define LMN_FORMAT_SCHEMA_WRITE_H
+
+#include <leman/arrow_abi.h>
+
+#include "format/file_pb.h"
+
+/*
+ * Make the schema message of `schema`, a struct of the columns, in the arena. Fields are numbered
+ * in the order of the tree.
+ *
+ * LMN_E_UNSUPPORTED  a type that version 2.`minor` has no place for; the message names the column
+ */
+LMN_MUST_USE enum lmn_status lmn__schema_from_arrow(const struct ArrowSchema *schema,
+                                                    uint32_t minor, struct lmn__arena *arena,
+                                                    struct lmn__pb_schema *pb_out,
+                                                    struct lmn_error *err);
+
+/* Is this column stored as a blob? */
+bool lmn__arrow_is_blob(const struct ArrowSchema *column);
+
+#endif

@@ -1,0 +1,458 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "format/writer.h"
+
+#include "base/error.h"
+#include "base/math.h"
+#include "format/blob_writer.h"
+
+enum { QUEUE_PER_THREAD = 2, THREADS_MAX = 64 };
+
+uint64_t lmn__writer_reserve(struct lmn_file_writer *writer, uint64_t bytes)
+{
+    uint64_t position;
+
+    lmn__mutex_lock(&writer->mutex);
+    position = writer->locked.position;
+    writer->locked.position = lmn__align_up(position + bytes, LMN__BUFFER_ALIGN);
+    lmn__mutex_unlock(&writer->mutex);
+    return position;
+}
+
+enum lmn_status lmn__writer_put_page(struct lmn_file_writer *writer, uint32_t column,
+                                     uint64_t row_start, const struct lmn__encoded_page *page,
+                                     struct lmn_error *err)
+{
+    struct lmn__extent extent[LMN__PAGE_BUFFER_COUNT_MAX];
+    struct lmn__placed_page placed = { .row_start = row_start,
+                                       .row_count = page->row_count,
+                                       .buffer_count = page->buffer_count,
+                                       .buffer = extent,
+                                       .description = { page->description.data,
+                                                        page->description.len } };
+    enum lmn_status st = LMN_OK;
+
+    for (uint32_t i = 0; st == LMN_OK && i < page->buffer_count; i++) {
+        extent[i].bytes = page->buffer[i].len;
+        extent[i].position = lmn__writer_reserve(writer, extent[i].bytes);
+        if (extent[i].bytes != 0)
+            st = lmn__draft_write_at(&writer->draft, extent[i].position, page->buffer[i].data,
+                                     extent[i].bytes, err);
+    }
+    if (st != LMN_OK)
+        return st;
+    lmn__mutex_lock(&writer->mutex);
+    st = lmn__tail_add(&writer->locked.tail, column, &placed, err);
+    lmn__mutex_unlock(&writer->mutex);
+    return st;
+}
+
+static enum lmn_status do_job(struct lmn_file_writer *writer, struct lmn__write_job *job,
+                              struct lmn__scratch *scratch, struct lmn_error *err)
+{
+    struct lmn__encoded_page page;
+    enum lmn_status st =
+        lmn__page_encode(&job->shred, &writer->plan.encode, scratch, &page, err);
+
+    if (st == LMN_OK)
+        st = lmn__writer_put_page(writer, job->leaf->node->column, job->row_start, &page, err);
+    lmn__encoded_page_deinit(&page);
+    return st;
+}
+
+static void job_free(struct lmn_file_writer *writer, struct lmn__write_job *job)
+{
+    lmn__shred_deinit(&job->shred);
+    lmn__free(writer->env, job);
+}
+
+static void worker_main(void *context)
+{
+    struct lmn_file_writer *writer = context;
+    struct lmn__scratch scratch;
+    struct lmn_error error;
+
+    lmn__scratch_init(&scratch, writer->env);
+    lmn__mutex_lock(&writer->mutex);
+    for (;;) {
+        struct lmn__write_job *job = writer->locked.first;
+        enum lmn_status st = LMN_OK;
+
+        if (job == NULL) {
+            if (writer->locked.stop)
+                break;
+            lmn__cond_wait(&writer->work, &writer->mutex);
+            continue;
+        }
+        writer->locked.first = job->next;
+        if (job->next == NULL)
+            writer->locked.last = NULL;
+        writer->locked.queued--;
+        writer->locked.running++;
+        if (writer->locked.status == LMN_OK) {
+            lmn__mutex_unlock(&writer->mutex);
+            st = do_job(writer, job, &scratch, &error);
+            lmn__mutex_lock(&writer->mutex);
+        }
+        if (st != LMN_OK && writer->locked.status == LMN_OK) {
+            writer->locked.status = st;
+            writer->locked.error = error;
+        }
+        writer->locked.running--;
+        lmn__cond_wake_all(&writer->done);
+        job_free(writer, job);
+    }
+    lmn__mutex_unlock(&writer->mutex);
+    lmn__scratch_deinit(&scratch);
+}
+
+/* What has gone wrong in a worker, if anything. */
+static enum lmn_status worker_status_locked(struct lmn_file_writer *writer, struct lmn_error *err)
+{
+    if (writer->locked.status != LMN_OK && err != NULL)
+        *err = writer->locked.error;
+    return writer->locked.status;
+}
+
+/* Give a job to the workers, waiting for room in the queue. */
+static enum lmn_status enqueue(struct lmn_file_writer *writer, struct lmn__write_job *job,
+                               struct lmn_error *err)
+{
+    enum lmn_status st;
+
+    lmn__mutex_lock(&writer->mutex);
+    while (writer->locked.queued >= writer->queue_max && writer->locked.status == LMN_OK)
+        lmn__cond_wait(&writer->done, &writer->mutex);
+    st = worker_status_locked(writer, err);
+    if (st == LMN_OK) {
+        *(writer->locked.last != NULL ? &writer->locked.last->next : &writer->locked.first) = job;
+        writer->locked.last = job;
+        writer->locked.queued++;
+        lmn__cond_wake_one(&writer->work);
+    }
+    lmn__mutex_unlock(&writer->mutex);
+    if (st != LMN_OK)
+        job_free(writer, job);
+    return st;
+}
+
+static enum lmn_status wait_for_workers(struct lmn_file_writer *writer, struct lmn_error *err)
+{
+    enum lmn_status st;
+
+    lmn__mutex_lock(&writer->mutex);
+    while (writer->locked.queued + writer->locked.running != 0)
+        lmn__cond_wait(&writer->done, &writer->mutex);
+    st = worker_status_locked(writer, err);
+    lmn__mutex_unlock(&writer->mutex);
+    return st;
+}
+
+static enum lmn_status open_page(struct lmn_file_writer *writer, struct lmn__write_column *column,
+                                 struct lmn_error *err)
+{
+    const struct lmn__write_leaf *leaf = column->leaf;
+
+    return lmn__shred_init(&column->shred, writer->env, leaf->path, leaf->path_count,
+                           leaf->value_layout, err);
+}
+
+/* Turn the open page into a job and open the next one. */
+static enum lmn_status close_page(struct lmn_file_writer *writer, struct lmn__write_column *column,
+                                  struct lmn_error *err)
+{
+    struct lmn__write_job *job;
+    enum lmn_status st;
+
+    if (column->shred.row_count == 0)
+        return LMN_OK;
+    job = lmn__alloc(writer->env, sizeof *job);
+    if (job == NULL)
+        return lmn__no_memory(err, "a page", sizeof *job);
+    *job = (struct lmn__write_job){ .leaf = column->leaf,
+                                    .row_start = column->row_start,
+                                    .shred = column->shred };
+    column->row_start += column->shred.row_count;
+    st = open_page(writer, column, err);
+    if (st != LMN_OK) {
+        column->shred = (struct lmn__shred){ 0 };
+        job_free(writer, job);
+        return st;
+    }
+    if (writer->thread_count != 0)
+        return enqueue(writer, job, err);
+    st = do_job(writer, job, &writer->scratch, err);
+    job_free(writer, job);
+    return st;
+}
+
+static enum lmn_status write_column(struct lmn_file_writer *writer,
+                                    struct lmn__write_column *column,
+                                    const struct ArrowArray *batch, struct lmn_error *err)
+{
+    const struct ArrowArray *array = batch->children[column->leaf->top];
+    uint64_t at = (uint64_t)batch->offset, end = at + (uint64_t)batch->length;
+    enum lmn_status st = LMN_OK;
+
+    if (column->blob != NULL)
+        return lmn__blob_writer_write(column->blob, array, at, end - at, err);
+    if (lmn__shred_must_close(&column->shred, array))
+        st = close_page(writer, column, err);
+    while (st == LMN_OK && at < end) {
+        uint64_t count =
+            lmn__write_leaf_fit(&writer->plan, column->leaf, &column->shred, array, at, end - at);
+
+        st = lmn__shred_append(&column->shred, array, at, count, err);
+        at += count;
+        if (st == LMN_OK && lmn__write_leaf_full(&writer->plan, &column->shred))
+            st = close_page(writer, column, err);
+    }
+    return st;
+}
+
+static enum lmn_status within_column(struct lmn_file_writer *writer,
+                                     const struct lmn__write_column *column, enum lmn_status st,
+                                     struct lmn_error *err)
+{
+    return lmn__fail_within(err, st, "%.200s: column \"%.100s\"", writer->path,
+                            writer->plan.column_name[column->leaf->top]);
+}
+
+enum lmn_status lmn_file_writer_write(struct lmn_file_writer *writer,
+                                      const struct ArrowArray *batch, struct lmn_error *err)
+{
+    enum lmn_status st = lmn__write_plan_check(&writer->plan, batch, err);
+
+    if (st != LMN_OK)
+        return lmn__fail_within(err, st, "%.200s", writer->path);
+    for (uint32_t i = 0; i < writer->column_count; i++) {
+        st = write_column(writer, &writer->column[i], batch, err);
+        if (st != LMN_OK)
+            return within_column(writer, &writer->column[i], st, err);
+    }
+    writer->row_count += (uint64_t)batch->length;
+    return LMN_OK;
+}
+
+uint64_t lmn_file_writer_row_count(const struct lmn_file_writer *writer)
+{
+    return writer->row_count;
+}
+
+static void stop_threads(struct lmn_file_writer *writer)
+{
+    lmn__mutex_lock(&writer->mutex);
+    writer->locked.stop = true;
+    lmn__cond_wake_all(&writer->work);
+    lmn__mutex_unlock(&writer->mutex);
+    for (uint32_t i = 0; i < writer->thread_count; i++)
+        lmn__thread_join(&writer->thread[i]);
+    writer->thread_count = 0;
+}
+
+/* Everything but the draft, which is published or aborted by then. */
+static void writer_free(struct lmn_file_writer *writer)
+{
+    struct lmn_env *env = writer->env;
+    struct lmn_store *store = writer->store;
+
+    stop_threads(writer);
+    for (uint32_t i = 0; i < writer->column_count; i++) {
+        if (writer->column[i].shred.env != NULL)
+            lmn__shred_deinit(&writer->column[i].shred);
+        lmn__blob_writer_free(writer->column[i].blob);
+    }
+    lmn__free(env, writer->column);
+    lmn__free(env, writer->thread);
+    lmn__scratch_deinit(&writer->scratch);
+    lmn__tail_deinit(&writer->locked.tail);
+    lmn__write_plan_deinit(&writer->plan);
+    lmn__cond_deinit(&writer->work);
+    lmn__cond_deinit(&writer->done);
+    lmn__mutex_deinit(&writer->mutex);
+    lmn__free(env, writer->path);
+    lmn__free(env, writer);
+    lmn_store_release(store);
+    lmn_env_release(env);
+}
+
+void lmn_file_writer_abort(struct lmn_file_writer *writer)
+{
+    if (writer == NULL)
+        return;
+    /* Workers that are still writing find the failure and stop. */
+    lmn__mutex_lock(&writer->mutex);
+    if (writer->locked.status == LMN_OK)
+        writer->locked.status = LMN_E_CANCELLED;
+    lmn__mutex_unlock(&writer->mutex);
+    stop_threads(writer);
+    lmn__draft_abort(&writer->draft);
+    lmn__blob_remove_sides(writer);
+    writer_free(writer);
+}
+
+static enum lmn_status flush(struct lmn_file_writer *writer, struct lmn_error *err)
+{
+    for (uint32_t i = 0; i < writer->column_count; i++) {
+        struct lmn__write_column *column = &writer->column[i];
+        enum lmn_status st = column->blob != NULL ? lmn__blob_writer_finish(column->blob, err)
+                                                  : close_page(writer, column, err);
+
+        if (st != LMN_OK)
+            return within_column(writer, column, st, err);
+    }
+    return writer->thread_count != 0 ? wait_for_workers(writer, err) : LMN_OK;
+}
+
+static enum lmn_status put_tail(struct lmn_file_writer *writer, uint64_t *bytes_out,
+                                struct lmn_error *err)
+{
+    uint64_t position = writer->locked.position;
+    struct lmn__buf tail;
+    enum lmn_status st;
+
+    lmn__buf_init(&tail, writer->env, 0);
+    st = lmn__tail_encode(&writer->locked.tail, writer->row_count, position, &tail, err);
+    if (st == LMN_OK)
+        st = lmn__draft_write_at(&writer->draft, position, tail.data, tail.len, err);
+    *bytes_out = position + tail.len;
+    lmn__buf_deinit(&tail);
+    return st;
+}
+
+enum lmn_status lmn_file_writer_finish(struct lmn_file_writer *writer, uint64_t *bytes_out,
+                                       struct lmn_error *err)
+{
+    enum lmn__publish_mode mode =
+        writer->options.replace ? LMN__PUBLISH_REPLACE : LMN__PUBLISH_IF_ABSENT;
+    uint64_t bytes = 0;
+    enum lmn_status st = flush(writer, err);
+
+    if (st == LMN_OK)
+        st = put_tail(writer, &bytes, err);
+    if (st == LMN_OK)
+        st = lmn__draft_publish(&writer->draft, mode, !writer->options.unsynced, err);
+    if (st != LMN_OK) {
+        lmn_file_writer_abort(writer);
+        return st;
+    }
+    writer_free(writer);
+    if (bytes_out != NULL)
+        *bytes_out = bytes;
+    return LMN_OK;
+}
+
+static enum lmn_status start_threads(struct lmn_file_writer *writer, uint32_t threads,
+                                     struct lmn_error *err)
+{
+    enum lmn_status st = LMN_OK;
+
+    threads = (uint32_t)lmn__min_u64(threads, THREADS_MAX);
+    if (threads <= 1)
+        return LMN_OK;
+    writer->queue_max = threads * QUEUE_PER_THREAD;
+    writer->thread = lmn__calloc(writer->env, threads, sizeof *writer->thread);
+    if (writer->thread == NULL)
+        return lmn__no_memory(err, "a writer's threads", threads * sizeof *writer->thread);
+    while (st == LMN_OK && writer->thread_count < threads) {
+        st = lmn__thread_start(writer->env, worker_main, writer,
+                               &writer->thread[writer->thread_count], err);
+        writer->thread_count += st == LMN_OK;
+    }
+    return writer->thread_count != 0 ? LMN_OK : st;
+}
+
+static enum lmn_status open_columns(struct lmn_file_writer *writer, struct lmn_error *err)
+{
+    const struct lmn__write_plan *plan = &writer->plan;
+    enum lmn_status st = LMN_OK;
+
+    writer->column = lmn__calloc(writer->env, plan->leaf_count, sizeof *writer->column);
+    if (writer->column == NULL)
+        return lmn__no_memory(err, "a writer", plan->leaf_count * sizeof *writer->column);
+    for (uint32_t i = 0; st == LMN_OK && i < plan->leaf_count; i++) {
+        struct lmn__write_column *column = &writer->column[writer->column_count++];
+
+        column->leaf = &plan->leaf[i];
+        if (column->leaf->node->blob != LMN__BLOB_NONE)
+            st = lmn__blob_writer_new(writer, column->leaf, &column->blob, err);
+        else
+            st = open_page(writer, column, err);
+        if (st != LMN_OK)
+            column->shred = (struct lmn__shred){ 0 };
+    }
+    return st;
+}
+
+/* The parts that need no clean-up of each other: what abort and free take for granted. */
+static enum lmn_status writer_new(struct lmn_store *store, const char *path,
+                                  const struct ArrowSchema *schema,
+                                  const struct lmn_file_writer_options *options,
+                                  struct lmn_file_writer **writer_out, struct lmn_error *err)
+{
+    struct lmn_env *env = store->env;
+    struct lmn_file_writer *writer = lmn__calloc(env, 1, sizeof *writer);
+    enum lmn_status st = LMN_OK;
+    int made = 0;
+
+    *writer_out = NULL;
+    if (writer == NULL)
+        return lmn__no_memory(err, "a writer", sizeof *writer);
+    if (options != NULL)
+        writer->options = *options;
+    lmn__scratch_init(&writer->scratch, env);
+    writer->path = lmn__strndup(env, path, strlen(path));
+    if (writer->path == NULL)
+        st = lmn__no_memory(err, "a path", strlen(path));
+    if (st == LMN_OK && (st = lmn__mutex_init(&writer->mutex, err)) == LMN_OK && ++made &&
+        (st = lmn__cond_init(&writer->work, err)) == LMN_OK && ++made &&
+        (st = lmn__cond_init(&writer->done, err)) == LMN_OK && ++made &&
+        (st = lmn__write_plan_init(&writer->plan, env, schema, &writer->options.encode, err)) ==
+            LMN_OK)
+        made++;
+    if (st == LMN_OK)
+        st = lmn__tail_init(&writer->locked.tail, env, writer->plan.encode.minor, &writer->plan.pb,
+                            &writer->plan.schema, err);
+    if (st == LMN_OK) {
+        writer->env = lmn_env_acquire(env);
+        writer->store = lmn_store_acquire(store);
+        writer->options.encode.version = NULL; /* the caller's memory */
+        *writer_out = writer;
+        return LMN_OK;
+    }
+    if (made > 3)
+        lmn__write_plan_deinit(&writer->plan);
+    if (made > 2)
+        lmn__cond_deinit(&writer->done);
+    if (made > 1)
+        lmn__cond_deinit(&writer->work);
+    if (made > 0)
+        lmn__mutex_deinit(&writer->mutex);
+    lmn__free(env, writer->path);
+    lmn__free(env, writer);
+    return st;
+}
+
+enum lmn_status lmn_file_writer_open(struct lmn_store *store, const char *path,
+                                     const struct ArrowSchema *schema,
+                                     const struct lmn_file_writer_options *options,
+                                     struct lmn_file_writer **writer_out, struct lmn_error *err)
+{
+    struct lmn_file_writer *writer;
+    uint32_t threads = options != NULL ? options->threads : 0;
+    enum lmn_status st = writer_new(store, path, schema, options, &writer, err);
+
+    *writer_out = NULL;
+    if (st != LMN_OK)
+        return lmn__fail_within(err, st, "%.200s", path);
+    st = lmn__draft_open(store, path, &writer->draft, err);
+    if (st == LMN_OK)
+        st = open_columns(writer, err);
+    if (st == LMN_OK)
+        st = start_threads(writer, threads != 0 ? threads : writer->env->threads, err);
+    if (st != LMN_OK) {
+        lmn_file_writer_abort(writer);
+        return st;
+    }
+    *writer_out = writer;
+    return LMN_OK;
+}
