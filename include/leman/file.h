@@ -63,7 +63,7 @@ struct lmn_read_options {
     const char *const *column; /* names and paths ("info.width"); NULL reads every column */
     uint32_t column_count;
     enum lmn_blob_mode blobs;
-    bool rows_limited;           /* read [row_start, row_start + row_count) only */
+    bool rows_limited; /* read [row_start, row_start + row_count) only */
     uint64_t row_start;
     uint64_t row_count;
     uint32_t batch_rows_max;     /* default 8192 */

@@ -19,6 +19,7 @@
 #include <leman/env.h>
 #include <leman/file.h>
 #include <leman/file_writer.h>
+#include <leman/inspect.h>
 #include <leman/page.h>
 #include <leman/status.h>
 #include <leman/store.h>

@@ -46,13 +46,10 @@ struct lmn_tail;
  * LMN_E_INVALID      options out of range
  * LMN_E_UNSUPPORTED  a type that the file version has no place for, or a blob column
  */
-LMN_API LMN_MUST_USE enum lmn_status lmn_pages_encode(struct lmn_env *env,
-                                                      const struct ArrowSchema *schema,
-                                                      const struct ArrowArray *array,
-                                                      uint64_t row_start,
-                                                      const struct lmn_encode_options *options,
-                                                      struct lmn_pages **pages_out,
-                                                      struct lmn_error *err);
+LMN_API LMN_MUST_USE enum lmn_status lmn_pages_encode(
+    struct lmn_env *env, const struct ArrowSchema *schema, const struct ArrowArray *array,
+    uint64_t row_start, const struct lmn_encode_options *options, struct lmn_pages **pages_out,
+    struct lmn_error *err);
 
 /* NULL is ignored. */
 LMN_API void lmn_pages_free(struct lmn_pages *pages);

@@ -223,6 +223,53 @@ static PyObject *file_take(PyObject *op, PyObject *args, PyObject *kwargs)
     return wrap_pair(&schema, &array);
 }
 
+/* Where a blob is: (bytes, position, kind, path), or None for a null. */
+static PyObject *file_blob(PyObject *op, PyObject *args)
+{
+    struct file_object *self = (struct file_object *)op;
+    unsigned long long row;
+    const char *column;
+    struct lmn_blob blob;
+    struct lmn_error err;
+    enum lmn_status st;
+
+    if (!PyArg_ParseTuple(args, "sK", &column, &row))
+        return NULL;
+    Py_BEGIN_ALLOW_THREADS
+    st = lmn_file_blob(self->file, column, row, &blob, &err);
+    Py_END_ALLOW_THREADS
+    if (st != LMN_OK)
+        return raise_error(state_of(op), &err);
+    if (blob.is_null)
+        Py_RETURN_NONE;
+    return Py_BuildValue("KKIs", (unsigned long long)blob.bytes, (unsigned long long)blob.position,
+                         blob.kind, blob.path);
+}
+
+static PyObject *file_read_blob(PyObject *op, PyObject *args)
+{
+    struct file_object *self = (struct file_object *)op;
+    unsigned long long bytes, position, offset;
+    struct lmn_blob blob = { 0 };
+    const char *path;
+    Py_buffer into;
+    struct lmn_error err;
+    enum lmn_status st;
+
+    if (!PyArg_ParseTuple(args, "(KKIs)Kw*", &bytes, &position, &blob.kind, &path, &offset, &into))
+        return NULL;
+    blob.bytes = bytes;
+    blob.position = position;
+    PyOS_snprintf(blob.path, sizeof blob.path, "%s", path);
+    Py_BEGIN_ALLOW_THREADS
+    st = lmn_file_read_blob(self->file, &blob, offset, into.buf, (size_t)into.len, &err);
+    Py_END_ALLOW_THREADS
+    PyBuffer_Release(&into);
+    if (st != LMN_OK)
+        return raise_error(state_of(op), &err);
+    Py_RETURN_NONE;
+}
+
 static PyObject *file_row_count(PyObject *op, void *closure)
 {
     (void)closure;
@@ -250,6 +297,8 @@ static PyMethodDef file_methods[] = {
       "The next batch of a stream of scan(), as a pair of capsules; None at the end." },
     { "take", (PyCFunction)(void (*)(void))file_take, METH_VARARGS | METH_KEYWORDS,
       "Rows by number, as a pair of capsules." },
+    { "blob", file_blob, METH_VARARGS, "Where a blob is." },
+    { "read_blob", file_read_blob, METH_VARARGS, "Fill a buffer from a blob." },
     { NULL, NULL, 0, NULL },
 };
 

@@ -16,10 +16,11 @@ from leman._core import (
     UnsupportedError,
     __version__,
 )
-from leman.file import Batch, FileWriter, LanceFile, Scan, write_file
+from leman.file import Batch, BlobFile, FileWriter, LanceFile, Scan, write_file
 
 __all__ = [
     "Batch",
+    "BlobFile",
     "CancelledError",
     "ConflictError",
     "CorruptError",

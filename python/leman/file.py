@@ -2,6 +2,7 @@
 """One Lance data file: read its rows, in order or by number."""
 
 import array
+import io
 import os
 
 from leman import _core
@@ -50,7 +51,9 @@ def _row_numbers(rows):
     """Row numbers as a buffer of unsigned 64-bit words."""
     if hasattr(rows, "__array_interface__"):
         if rows.ndim != 1 or rows.dtype.kind not in "iu":
-            raise TypeError(f"rows are whole numbers in one dimension, not {rows.dtype} {rows.shape}")
+            raise TypeError(
+                f"rows are whole numbers in one dimension, not {rows.dtype} {rows.shape}"
+            )
         if rows.dtype.kind == "i" and len(rows) and rows.min() < 0:
             raise ValueError(f"row {rows.min()} does not exist: rows count from 0")
         return rows.astype("uint64", copy=False, order="C")
@@ -107,6 +110,43 @@ class Scan:
     def to_arrow(self):
         """All rows as a ``pyarrow.Table``."""
         return _pyarrow().Table.from_batches(self, schema=self.schema)
+
+
+class BlobFile(io.RawIOBase):
+    """One blob as a binary file, open for reading; only what is read is fetched."""
+
+    def __init__(self, file, place):
+        self._file = file
+        self._place = place
+        self._position = 0
+
+    @property
+    def size(self):
+        return self._place[0]
+
+    def readable(self):
+        return True
+
+    def seekable(self):
+        return True
+
+    def tell(self):
+        return self._position
+
+    def seek(self, offset, whence=io.SEEK_SET):
+        base = {io.SEEK_SET: 0, io.SEEK_CUR: self._position, io.SEEK_END: self.size}[whence]
+        if base + offset < 0:
+            raise ValueError(f"cannot seek to {base + offset}")
+        self._position = base + offset
+        return self._position
+
+    def readinto(self, buffer):
+        view = memoryview(buffer).cast("B")
+        count = max(min(len(view), self.size - self._position), 0)
+        if count:
+            self._file.read_blob(self._place, self._position, view[:count])
+        self._position += count
+        return count
 
 
 class LanceFile:
@@ -177,6 +217,11 @@ class LanceFile:
         """Read rows by number, in the order given."""
         numbers = _row_numbers(rows)
         return Batch(*self._file.take(numbers, columns=columns, blob_bytes=_blob_bytes(blobs)))
+
+    def blob(self, column, row):
+        """The blob of one row as a binary file, or None for a null."""
+        place = self._file.blob(column, row)
+        return None if place is None else BlobFile(self._file, place)
 
     def to_arrow(self, columns=None):
         """All rows as a ``pyarrow.Table``."""

@@ -8,8 +8,8 @@ enum { VIEW_BYTES = 16, VIEW_INLINE_MAX = 12 };
 
 static struct lmn__span view_at(const struct ArrowArray *array, uint64_t i)
 {
-    const uint8_t *view =
-        (const uint8_t *)array->buffers[1] + ((uint64_t)array->offset + i) * VIEW_BYTES;
+    const uint8_t *view = (const uint8_t *)array->buffers[1] +
+                          ((uint64_t)array->offset + i) * VIEW_BYTES;
     uint32_t len = lmn__load_u32(view);
     const uint8_t *data;
 
@@ -175,8 +175,7 @@ enum lmn_status lmn__view_append(const struct lmn__layout *layout, const struct 
 {
     enum lmn_status st = append_slots(array, first, count, builder, err);
 
-    return st != LMN_OK ? st
-                        : lmn__view_append_values(layout, array, first, count, builder, err);
+    return st != LMN_OK ? st : lmn__view_append_values(layout, array, first, count, builder, err);
 }
 
 enum lmn_status lmn__view_append_values(const struct lmn__layout *layout,

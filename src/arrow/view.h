@@ -54,9 +54,8 @@ LMN_MUST_USE enum lmn_status lmn__view_append(const struct lmn__layout *layout,
 
 /* The same for slots that the caller has counted: values only. */
 LMN_MUST_USE enum lmn_status lmn__view_append_values(const struct lmn__layout *layout,
-                                                     const struct ArrowArray *array,
-                                                     uint64_t first, uint64_t count,
-                                                     struct lmn__builder *builder,
+                                                     const struct ArrowArray *array, uint64_t first,
+                                                     uint64_t count, struct lmn__builder *builder,
                                                      struct lmn_error *err);
 
 #endif

@@ -9,8 +9,9 @@
  *   larger               a region of its own
  *
  * Regions are mapped in one piece and advised to use huge pages, which is what makes a fresh
- * batch cheap. A region that is given back - a slab's when its last block is - stays mapped for
- * the next who asks for its size; beyond the limit of idle bytes the longest idle ones go.
+ * batch cheap. A region that is given back stays mapped for the next who asks for its size;
+ * beyond the limit of idle bytes the longest idle ones go. A slab whose last block is back is
+ * idle, too: it stays cut as it is for its own class until its region is wanted otherwise.
  *
  * A spin lock guards the lists; it is held for a few instructions. The counters are atomic.
  */
@@ -47,6 +48,7 @@ struct idle_region {
     struct idle_region *next_in_class, *prev_in_class;
     struct idle_region *newer, *older;
     size_t bytes;
+    struct lmn__slab *slab; /* that the region is cut for; NULL: none */
 };
 
 struct lmn__pool {
@@ -119,76 +121,21 @@ static void region_unlink_locked(struct lmn__pool *pool, struct idle_region *reg
     pool->locked.idle_bytes -= region->bytes;
 }
 
-static void region_link_locked(struct lmn__pool *pool, struct idle_region *region, size_t bytes)
+static void region_link_locked(struct lmn__pool *pool, struct idle_region *region, size_t bytes,
+                               struct lmn__slab *slab)
 {
     struct idle_region **head = &pool->locked.region[class_of(bytes, &bytes)];
 
     *region = (struct idle_region){ .next_in_class = *head,
                                     .older = pool->locked.newest,
-                                    .bytes = bytes };
+                                    .bytes = bytes,
+                                    .slab = slab };
     if (*head != NULL)
         (*head)->prev_in_class = region;
     *head = region;
     *(region->older != NULL ? &region->older->newer : &pool->locked.oldest) = region;
     pool->locked.newest = region;
     pool->locked.idle_bytes += bytes;
-}
-
-/* A region of a class's size: an idle one, or a new one. */
-static void *region_take(struct lmn__pool *pool, size_t bytes)
-{
-    struct idle_region *region;
-
-    pool_lock(pool);
-    region = pool->locked.region[class_of(bytes, &bytes)];
-    if (region != NULL)
-        region_unlink_locked(pool, region);
-    pool_unlock(pool);
-    return region != NULL ? region : pool->options.region_map(bytes);
-}
-
-static void region_give(struct lmn__pool *pool, void *memory, size_t bytes)
-{
-    struct idle_region *old;
-
-    pool_lock(pool);
-    region_link_locked(pool, memory, bytes);
-    while (pool->locked.idle_bytes > pool->options.idle_bytes_max) {
-        old = pool->locked.oldest;
-        region_unlink_locked(pool, old);
-        pool_unlock(pool);
-        pool->options.region_unmap(old, old->bytes);
-        pool_lock(pool);
-    }
-    pool_unlock(pool);
-}
-
-/* The last reference is gone: no block is out, and no slab is left. */
-static void pool_free(struct lmn__pool *pool)
-{
-    while (pool->locked.oldest != NULL) {
-        struct idle_region *region = pool->locked.oldest;
-
-        region_unlink_locked(pool, region);
-        pool->options.region_unmap(region, region->bytes);
-    }
-    pool->options.allocator.release(pool->options.allocator.self, pool);
-}
-
-void lmn__pool_release(struct lmn__pool *pool)
-{
-    if (pool != NULL && atomic_fetch_sub(&pool->reference_count, 1) == 1)
-        pool_free(pool);
-}
-
-uint64_t lmn__pool_bytes(const struct lmn__pool *pool)
-{
-    return atomic_load(&pool->bytes);
-}
-
-uint64_t lmn__pool_bytes_peak(const struct lmn__pool *pool)
-{
-    return atomic_load(&pool->bytes_peak);
 }
 
 static void slab_unlink_locked(struct lmn__pool *pool, struct lmn__slab *slab)
@@ -210,6 +157,75 @@ static void slab_link_locked(struct lmn__pool *pool, struct lmn__slab *slab)
     if (*head != NULL)
         (*head)->prev = slab;
     *head = slab;
+}
+
+/* Take an idle region out of the lists; the slab it was cut for, if any, is the caller's to free. */
+static struct lmn__slab *region_claim_locked(struct lmn__pool *pool, struct idle_region *region)
+{
+    region_unlink_locked(pool, region);
+    if (region->slab != NULL)
+        slab_unlink_locked(pool, region->slab);
+    return region->slab;
+}
+
+static void heap_release(struct lmn__pool *pool, void *memory)
+{
+    if (memory != NULL)
+        pool->options.allocator.release(pool->options.allocator.self, memory);
+}
+
+/* A region of a class's size: an idle one, or a new one. */
+static void *region_take(struct lmn__pool *pool, size_t bytes)
+{
+    struct idle_region *region;
+    struct lmn__slab *slab = NULL;
+
+    pool_lock(pool);
+    region = pool->locked.region[class_of(bytes, &bytes)];
+    if (region != NULL)
+        slab = region_claim_locked(pool, region);
+    pool_unlock(pool);
+    heap_release(pool, slab);
+    return region != NULL ? region : pool->options.region_map(bytes);
+}
+
+/* Unmap the longest idle regions while there are too many idle bytes. */
+static void trim(struct lmn__pool *pool, uint64_t idle_bytes_max)
+{
+    pool_lock(pool);
+    while (pool->locked.idle_bytes > idle_bytes_max) {
+        struct idle_region *region = pool->locked.oldest;
+        struct lmn__slab *slab = region_claim_locked(pool, region);
+
+        pool_unlock(pool);
+        heap_release(pool, slab);
+        pool->options.region_unmap(region, region->bytes);
+        pool_lock(pool);
+    }
+    pool_unlock(pool);
+}
+
+/* The last reference is gone: no block is out. */
+static void pool_free(struct lmn__pool *pool)
+{
+    trim(pool, 0);
+    heap_release(pool, pool);
+}
+
+void lmn__pool_release(struct lmn__pool *pool)
+{
+    if (pool != NULL && atomic_fetch_sub(&pool->reference_count, 1) == 1)
+        pool_free(pool);
+}
+
+uint64_t lmn__pool_bytes(const struct lmn__pool *pool)
+{
+    return atomic_load(&pool->bytes);
+}
+
+uint64_t lmn__pool_bytes_peak(const struct lmn__pool *pool)
+{
+    return atomic_load(&pool->bytes_peak);
 }
 
 static struct lmn__slab *slab_new(struct lmn__pool *pool, uint32_t class_index, size_t class_bytes)
@@ -254,6 +270,8 @@ static struct lmn__block *slab_take(struct lmn__pool *pool, size_t bytes)
             return NULL;
         pool_lock(pool);
         slab_link_locked(pool, slab);
+    } else if (slab->free_count == slab->block_count) {
+        region_unlink_locked(pool, slab->region);
     }
     block = &slab->block[slab->free_place[--slab->free_count]];
     if (slab->free_count == 0)
@@ -264,22 +282,19 @@ static struct lmn__block *slab_take(struct lmn__pool *pool, size_t bytes)
 
 static void slab_give(struct lmn__pool *pool, struct lmn__block *block)
 {
-    const struct lmn_allocator *heap = &pool->options.allocator;
     struct lmn__slab *slab = block->slab;
-    bool last;
+    bool idle;
 
     pool_lock(pool);
     slab->free_place[slab->free_count++] = (uint16_t)(block - slab->block);
     if (slab->free_count == 1)
         slab_link_locked(pool, slab);
-    last = slab->free_count == slab->block_count;
-    if (last)
-        slab_unlink_locked(pool, slab);
+    idle = slab->free_count == slab->block_count;
+    if (idle)
+        region_link_locked(pool, slab->region, SLAB_BYTES, slab);
     pool_unlock(pool);
-    if (last) {
-        region_give(pool, slab->region, SLAB_BYTES);
-        heap->release(heap->self, slab);
-    }
+    if (idle)
+        trim(pool, pool->options.idle_bytes_max);
 }
 
 /* A block with memory of its own: a region, or heap memory. */
@@ -307,13 +322,15 @@ static struct lmn__block *own_take(struct lmn__pool *pool, size_t bytes)
 
 static void own_give(struct lmn__pool *pool, struct lmn__block *block)
 {
-    const struct lmn_allocator *heap = &pool->options.allocator;
-
-    if (block->cap < SMALL_BYTES)
-        heap->release(heap->self, block->base);
-    else
-        region_give(pool, block->base, block->cap);
-    heap->release(heap->self, block);
+    if (block->cap < SMALL_BYTES) {
+        heap_release(pool, block->base);
+    } else {
+        pool_lock(pool);
+        region_link_locked(pool, block->base, block->cap, NULL);
+        pool_unlock(pool);
+        trim(pool, pool->options.idle_bytes_max);
+    }
+    heap_release(pool, block);
 }
 
 /*

@@ -205,9 +205,9 @@ static enum lmn_status merge_page(const struct lmn__values *values, struct lmn__
     if (leaf->merge_identity || st != LMN_OK)
         return st;
     st = lmn__scratch_need(leaf->scratch, &leaf->merge, page->length * sizeof(uint32_t), err);
-    return st != LMN_OK ? st
-                        : lmn__dictionary_merge(page, all,
-                                                (uint32_t *)(void *)leaf->merge.data, err);
+    return st != LMN_OK
+               ? st
+               : lmn__dictionary_merge(page, all, (uint32_t *)(void *)leaf->merge.data, err);
 }
 
 enum lmn_status lmn__dictionary_append(const struct lmn__values *values, struct lmn__leaf *leaf,

@@ -100,8 +100,8 @@ static enum lmn_status number_all(struct table *table, struct lmn__vec *index, b
 {
     uint64_t count = table->values->length;
     uint8_t *at;
-    enum lmn_status st =
-        lmn__vec_extend(index, table->values->env->pool, count * sizeof(uint32_t), &at, err);
+    enum lmn_status st = lmn__vec_extend(index, table->values->env->pool, count * sizeof(uint32_t),
+                                         &at, err);
 
     *fits_out = true;
     for (uint64_t i = 0; st == LMN_OK && *fits_out && i < count; i++) {

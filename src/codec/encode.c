@@ -116,8 +116,8 @@ static uint64_t packed_bytes(const uint8_t *word, uint32_t bits, uint64_t count)
     for (uint64_t i = 0; i < count; i += LMN__PACK_COUNT) {
         uint64_t take = lmn__min_u64(count - i, LMN__PACK_COUNT);
 
-        bytes += width + lmn__packed_bytes(lmn__bit_width(
-                             lmn__words_or(word + i * width, bits, take)));
+        bytes += width +
+                 lmn__packed_bytes(lmn__bit_width(lmn__words_or(word + i * width, bits, take)));
     }
     return bytes;
 }
@@ -188,14 +188,12 @@ static enum lmn_status encode_indices(struct lmn__encoder *encoder, const uint8_
     bool variable = dictionary->layout->kind == LMN__LAYOUT_VARIABLE;
     enum lmn_status st;
 
-    encoder->layout.dictionary =
-        lmn__encoder_encoding(encoder, variable ? LMN__ENC_VARIABLE : LMN__ENC_FLAT,
-                              dictionary->layout->bits);
+    encoder->layout.dictionary = lmn__encoder_encoding(
+        encoder, variable ? LMN__ENC_VARIABLE : LMN__ENC_FLAT, dictionary->layout->bits);
     if (encoder->layout.dictionary == NULL)
         return lmn__arena_fail(&encoder->arena, "an encoding", err);
     encoder->layout.dictionary_count = dictionary->length;
-    values.encoding =
-        lmn__encoder_encoding(encoder, choose_words(index, bits, values.count), bits);
+    values.encoding = lmn__encoder_encoding(encoder, choose_words(index, bits, values.count), bits);
     /* Buffer 2 stands between the chunks and the repetition index. */
     st = lmn__dictionary_put_block(dictionary, &encoder->page->buffer[2], err);
     return st != LMN_OK ? st : encode_mini(encoder, &values, err);
@@ -319,7 +317,8 @@ static bool find_constant(const struct lmn__encoder *encoder, struct lmn__span *
         builder->layout->bits % 8 != 0 || bytes > INLINE_VALUE_BYTES_MAX || builder->length == 0)
         return false;
     *value_out = (struct lmn__span){ data, bytes };
-    return builder->length == 1 || bytes == 0 || memcmp(data, data + bytes, (builder->length - 1) * bytes) == 0;
+    return builder->length == 1 || bytes == 0 ||
+           memcmp(data, data + bytes, (builder->length - 1) * bytes) == 0;
 }
 
 static enum lmn_status encode_layout(struct lmn__encoder *encoder, struct lmn_error *err)
@@ -355,11 +354,9 @@ enum lmn_status lmn__page_encode(struct lmn__shred *shred,
                                  struct lmn__scratch *scratch, struct lmn__encoded_page *page_out,
                                  struct lmn_error *err)
 {
-    struct lmn__encoder encoder = { .env = shred->env,
-                                    .shred = shred,
-                                    .options = options,
-                                    .scratch = scratch,
-                                    .page = page_out };
+    struct lmn__encoder encoder = {
+        .env = shred->env, .shred = shred, .options = options, .scratch = scratch, .page = page_out
+    };
     enum lmn_status st;
 
     *page_out = (struct lmn__encoded_page){ .row_count = shred->row_count };

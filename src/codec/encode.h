@@ -13,8 +13,8 @@
 #include "codec/shred.h"
 
 struct lmn__encode_options {
-    uint32_t minor;   /* of the file version: 1 or 2 */
-    int zstd_level;   /* 0: no general compression */
+    uint32_t minor; /* of the file version: 1 or 2 */
+    int zstd_level; /* 0: no general compression */
 };
 
 struct lmn__encoded_page {
@@ -104,8 +104,7 @@ LMN_MUST_USE enum lmn_status lmn__dictionary_encode(const struct lmn__builder *v
 
 /* Append the block form of a dictionary's values. */
 LMN_MUST_USE enum lmn_status lmn__dictionary_put_block(const struct lmn__builder *dictionary,
-                                                       struct lmn__vec *out,
-                                                       struct lmn_error *err);
+                                                       struct lmn__vec *out, struct lmn_error *err);
 
 /* Append `count` levels in `width` bits each, as out-of-line bitpacking has them. */
 LMN_MUST_USE enum lmn_status lmn__levels_pack(const uint16_t *level, uint64_t count, uint32_t width,

@@ -33,10 +33,26 @@ enum lmn_status lmn__fsst_init(struct lmn__fsst *fsst, struct lmn__span table,
     return LMN_OK;
 }
 
-/* Is one of the four bytes 255? */
-static inline bool has_escape(uint32_t codes)
+/* The bytes of `codes` that are 255 have their top bit set in the result; no byte before them has. */
+static inline uint64_t find_escapes(uint64_t codes)
 {
-    return ((~codes - 0x01010101u) & codes & 0x80808080u) != 0;
+    return (~codes - 0x0101010101010101u) & codes & 0x8080808080808080u;
+}
+
+/*
+ * Eight codes without an escape. Lengths are added up apart from the stores, so that no store has
+ * to wait for the one before.
+ */
+static inline uint8_t *put_eight(const struct lmn__fsst *fsst, uint64_t codes, uint8_t *out)
+{
+    size_t place[9];
+
+    place[0] = 0;
+    for (int i = 0; i < 8; i++)
+        place[i + 1] = place[i] + fsst->len[codes >> (8 * i) & 0xff];
+    for (int i = 0; i < 8; i++)
+        lmn__store_u64(out + place[i], fsst->symbol[codes >> (8 * i) & 0xff]);
+    return out + place[8];
 }
 
 uint8_t *lmn__fsst_decode(const struct lmn__fsst *fsst, const uint8_t *codes, size_t len,
@@ -49,24 +65,28 @@ uint8_t *lmn__fsst_decode(const struct lmn__fsst *fsst, const uint8_t *codes, si
         return out + len;
     }
     while (codes < end) {
-        while (end - codes >= 4 && !has_escape(lmn__load_u32(codes))) {
-            for (int i = 0; i < 4; i++) {
-                lmn__store_u64(out, fsst->symbol[codes[i]]);
-                out += fsst->len[codes[i]];
+        const uint8_t *stop = end;
+
+        if (end - codes >= 8) {
+            uint64_t word = lmn__load_u64(codes), escapes = find_escapes(word);
+
+            if (escapes == 0) {
+                out = put_eight(fsst, word, out);
+                codes += 8;
+                continue;
             }
-            codes += 4;
+            stop = codes + __builtin_ctzll(escapes) / 8;
+        }
+        for (; codes < stop && *codes != ESCAPE; codes++) {
+            lmn__store_u64(out, fsst->symbol[*codes]);
+            out += fsst->len[*codes];
         }
         if (codes == end)
             break;
-        if (*codes != ESCAPE) {
-            lmn__store_u64(out, fsst->symbol[*codes]);
-            out += fsst->len[*codes++];
-        } else if (end - codes >= 2) {
-            *out++ = codes[1];
-            codes += 2;
-        } else {
+        if (end - codes < 2)
             return NULL;
-        }
+        *out++ = codes[1];
+        codes += 2;
     }
     return out;
 }

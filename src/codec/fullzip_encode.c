@@ -220,8 +220,8 @@ enum lmn_status lmn__fullzip_encode(struct lmn__encoder *encoder, struct lmn_err
     st = widen_booleans(&writer, err);
     if (st == LMN_OK && lmn__fullzip_has_index(&encoder->layout)) {
         encoder->page->buffer_count = 2;
-        writer.row_start =
-            lmn__calloc(encoder->env, shred->row_count + 1, sizeof *writer.row_start);
+        writer.row_start = lmn__calloc(encoder->env, shred->row_count + 1,
+                                       sizeof *writer.row_start);
         if (writer.row_start == NULL)
             return lmn__no_memory(err, "a page's rows", (shred->row_count + 1) * 8);
     }

@@ -13,6 +13,7 @@
 #endif
 
 #include "base/bits.h"
+#include "base/bytes.h"
 #include "base/math.h"
 
 /* What a definition level says: where an entry stops, and why. */
@@ -87,6 +88,16 @@ static uint64_t below_mask(const uint16_t *level, uint16_t limit)
     return mask;
 }
 
+/* The same for the last `count` levels, fewer than 64; bits behind them are 0. */
+static uint64_t below_mask_tail(const uint16_t *level, uint64_t count, uint16_t limit)
+{
+    uint64_t mask = 0;
+
+    for (uint64_t i = 0; i < count; i++)
+        mask |= (uint64_t)(level[i] < limit) << i;
+    return mask;
+}
+
 /* Append one validity bit per entry: valid when its definition level is below `limit`. */
 static enum lmn_status append_validity(struct lmn__builder *builder, const uint16_t *def,
                                        uint64_t count, uint16_t limit, struct lmn_error *err)
@@ -100,10 +111,8 @@ static enum lmn_status append_validity(struct lmn__builder *builder, const uint1
         st = lmn__builder_add_bits(builder, (const uint8_t *)&mask, 0, 64, err);
     }
     if (st == LMN_OK && i < count) {
-        uint64_t mask = 0;
+        uint64_t mask = below_mask_tail(def + i, count - i, limit);
 
-        for (uint64_t k = i; k < count; k++)
-            mask |= (uint64_t)(def[k] < limit) << (k - i);
         st = lmn__builder_add_bits(builder, (const uint8_t *)&mask, 0, count - i, err);
     }
     return st;
@@ -154,6 +163,99 @@ static enum lmn_status append_without_lists(const struct lmn__page_layout *layou
         limit = (uint16_t)(limit + (layout->layer[i] == LMN__LAYER_NULLABLE_ITEM));
     }
     return LMN_OK;
+}
+
+/* Up to 64 entries of a leaf in a list, one bit each. */
+struct list_block {
+    uint64_t begins;  /* a list begins */
+    uint64_t visible; /* an item is there */
+    uint64_t present; /* the item is not null */
+    uint64_t null;    /* the list is null */
+};
+
+static struct list_block load_block(const struct lmn__levels *levels, uint64_t first,
+                                    uint16_t visible_max, bool null_lists)
+{
+    uint64_t count = lmn__min_u64(levels->count - first, 64);
+    uint64_t all = count == 64 ? ~(uint64_t)0 : ((uint64_t)1 << count) - 1;
+    uint64_t (*below)(const uint16_t *, uint64_t, uint16_t) = below_mask_tail;
+    struct list_block block = { .visible = all, .present = all };
+    const uint16_t *rep = levels->rep + first, *def = levels->def;
+
+    block.begins = all & ~(count == 64 ? below_mask(rep, 1) : below(rep, count, 1));
+    if (def == NULL)
+        return block;
+    def += first;
+    block.visible = count == 64 ? below_mask(def, (uint16_t)(visible_max + 1))
+                                : below(def, count, (uint16_t)(visible_max + 1));
+    block.present = count == 64 ? below_mask(def, 1) : below(def, count, 1);
+    if (null_lists)
+        block.null = (count == 64 ? below_mask(def, (uint16_t)(visible_max + 2))
+                                  : below(def, count, (uint16_t)(visible_max + 2))) &
+                     ~block.visible;
+    return block;
+}
+
+/* The bits of `bits` at the places that `mask` has, moved together. */
+static uint64_t gather_bits(uint64_t bits, uint64_t mask)
+{
+    uint64_t out = 0;
+
+    if (mask == ~(uint64_t)0)
+        return bits;
+    for (uint32_t i = 0; mask != 0; mask &= mask - 1, i++)
+        out |= (bits >> __builtin_ctzll(mask) & 1) << i;
+    return out;
+}
+
+static enum lmn_status add_mask(struct lmn__builder *builder, uint64_t bits, uint64_t mask,
+                                struct lmn_error *err)
+{
+    uint64_t count = (uint64_t)__builtin_popcountll(mask), moved;
+
+    if ((bits & mask) == mask)
+        return lmn__builder_add_valid(builder, count, err);
+    moved = gather_bits(bits, mask);
+    return lmn__builder_add_bits(builder, (const uint8_t *)&moved, 0, count, err);
+}
+
+/* A leaf in a list, and nothing around them. */
+static enum lmn_status append_flat_list(const struct lmn__page_layout *layout,
+                                        struct lmn__path *path, const struct lmn__levels *levels,
+                                        uint64_t *visible_out, struct lmn_error *err)
+{
+    struct lmn__builder *leaf = path->step[0].builder, *list = path->step[1].builder;
+    bool null_lists = layout->layer[1] == LMN__LAYER_NULLABLE_LIST ||
+                      layout->layer[1] == LMN__LAYER_NULL_AND_EMPTY_LIST;
+    uint32_t width = list->layout->bits / 8;
+    uint64_t first_item = leaf->length, item = first_item;
+    enum lmn_status st = LMN_OK;
+
+    for (uint64_t i = 0; st == LMN_OK && i < levels->count; i += 64) {
+        struct list_block block =
+            load_block(levels, i, (uint16_t)layout->def_visible_max, null_lists);
+        uint8_t *at;
+
+        st = lmn__vec_extend(&list->offsets, list->env->pool,
+                             (size_t)__builtin_popcountll(block.begins) * width, &at, err);
+        for (uint64_t left = block.begins; st == LMN_OK && left != 0; left &= left - 1) {
+            uint64_t before = (left & -left) - 1;
+            uint64_t start = item + (uint64_t)__builtin_popcountll(block.visible & before);
+
+            if (width == 4)
+                lmn__store_u32(at, (uint32_t)start);
+            else
+                lmn__store_u64(at, start);
+            at += width;
+        }
+        if (st == LMN_OK)
+            st = add_mask(list, ~block.null, block.begins, err);
+        if (st == LMN_OK)
+            st = add_mask(leaf, block.present, block.visible, err);
+        item += (uint64_t)__builtin_popcountll(block.visible);
+    }
+    *visible_out = item - first_item;
+    return st;
 }
 
 static void walk_init(struct walk *walk, const struct lmn__page_layout *layout,
@@ -245,6 +347,8 @@ enum lmn_status lmn__levels_append(const struct lmn__page_layout *layout, struct
     *visible_out = 0;
     if (st != LMN_OK)
         return st;
+    if (path->count == 2 && layout->list_count == 1 && levels->rep != NULL)
+        return append_flat_list(layout, path, levels, visible_out, err);
     if (layout->list_count != 0)
         return append_walking(layout, path, levels, visible_out, err);
     *visible_out = levels->count;
@@ -253,9 +357,20 @@ enum lmn_status lmn__levels_append(const struct lmn__page_layout *layout, struct
 
 uint64_t lmn__levels_find_row(const struct lmn__levels *levels, uint32_t rep_max, uint64_t row)
 {
-    uint64_t i;
+    uint64_t i = 0;
 
-    for (i = 0; i < levels->count; i++) {
+    for (; i + 64 <= levels->count; i += 64) {
+        uint64_t begins = ~below_mask(levels->rep + i, (uint16_t)rep_max);
+        uint64_t count = (uint64_t)__builtin_popcountll(begins);
+
+        if (row < count) {
+            for (; row > 0; row--)
+                begins &= begins - 1;
+            return i + (uint64_t)__builtin_ctzll(begins);
+        }
+        row -= count;
+    }
+    for (; i < levels->count; i++) {
         if (levels->rep[i] == rep_max && row-- == 0)
             break;
     }
@@ -265,11 +380,14 @@ uint64_t lmn__levels_find_row(const struct lmn__levels *levels, uint32_t rep_max
 uint64_t lmn__levels_visible(const struct lmn__page_layout *layout,
                              const struct lmn__levels *levels, uint64_t first, uint64_t count)
 {
-    uint64_t visible = 0;
+    uint16_t limit = (uint16_t)(layout->def_visible_max + 1);
+    uint64_t visible = 0, i = 0;
 
     if (levels->def == NULL)
         return count;
-    for (uint64_t i = first; i < first + count; i++)
-        visible += levels->def[i] <= layout->def_visible_max;
+    for (; i + 64 <= count; i += 64)
+        visible += (uint64_t)__builtin_popcountll(below_mask(levels->def + first + i, limit));
+    for (; i < count; i++)
+        visible += levels->def[first + i] < limit;
     return visible;
 }

@@ -14,8 +14,8 @@
 #include "codec/compress.h"
 
 enum {
-    CHUNK_BYTES_MAX = 8186,       /* of flat values */
-    VARIABLE_CHUNK_BYTES = 4096,  /* of strings with their offsets */
+    CHUNK_BYTES_MAX = 8186,      /* of flat values */
+    VARIABLE_CHUNK_BYTES = 4096, /* of strings with their offsets */
     CHUNK_VALUES_MAX = 4096,
     RLE_CHUNK_VALUES = 2048,
     LEVELS_BYTES_MAX = 20 << 10,
@@ -42,8 +42,8 @@ static enum lmn_status pad8(struct writer *writer, struct lmn_error *err)
 {
     static const uint8_t padding[8];
 
-    return lmn__vec_put(writer->data, writer->encoder->env->pool, padding,
-                        -writer->data->len & 7, err);
+    return lmn__vec_put(writer->data, writer->encoder->env->pool, padding, -writer->data->len & 7,
+                        err);
 }
 
 /* Values [first, first + n) of strings: bytes that they take in a chunk. */
@@ -220,8 +220,8 @@ static enum lmn_status put_validity(struct writer *writer, const struct lmn__bui
                                     struct lmn_error *err)
 {
     uint8_t *at;
-    enum lmn_status st =
-        lmn__vec_extend(out, writer->encoder->env->pool, lmn__bits_bytes(count), &at, err);
+    enum lmn_status st = lmn__vec_extend(out, writer->encoder->env->pool, lmn__bits_bytes(count),
+                                         &at, err);
 
     if (st != LMN_OK)
         return st;
@@ -358,12 +358,12 @@ static enum lmn_status put_chunk(struct writer *writer, uint64_t value, uint64_t
     uint32_t size_bytes = layout->large_chunks ? 4 : 2;
     uint64_t start = writer->data->len, place = start + 2, word;
     uint8_t *head;
-    enum lmn_status st = lmn__vec_extend(
-        writer->data, writer->encoder->env->pool,
-        lmn__align_up(2u + 2u * (layout->rep != NULL) + 2u * (layout->def != NULL) +
-                          layout->buffer_count * size_bytes,
-                      8),
-        &head, err);
+    enum lmn_status st = lmn__vec_extend(writer->data, writer->encoder->env->pool,
+                                         lmn__align_up(2u + 2u * (layout->rep != NULL) +
+                                                           2u * (layout->def != NULL) +
+                                                           layout->buffer_count * size_bytes,
+                                                       8),
+                                         &head, err);
 
     if (st != LMN_OK)
         return st;
@@ -430,9 +430,8 @@ static enum lmn_status set_level_encodings(struct writer *writer, struct lmn_err
     writer->def_width = encoder->shred->def.len != 0 ? lmn__bit_width(layout->def_max) : 0;
     writer->levels_max = LEVELS_MAX;
     if (writer->rep_width + writer->def_width != 0)
-        writer->levels_max =
-            lmn__min_u64(LEVELS_MAX, (uint64_t)LEVELS_BYTES_MAX * 8 /
-                                         (writer->rep_width + writer->def_width));
+        writer->levels_max = lmn__min_u64(LEVELS_MAX, (uint64_t)LEVELS_BYTES_MAX * 8 /
+                                                          (writer->rep_width + writer->def_width));
     if (writer->rep_width != 0) {
         rep = lmn__encoder_encoding(encoder, LMN__ENC_OUT_OF_LINE, 16);
         if (rep == NULL)

@@ -18,9 +18,9 @@ enum { DICTIONARY_WIDTH = sizeof(uint32_t) };
 struct walk {
     struct lmn__shred *shred;
     const struct ArrowArray *array[LMN__LAYER_COUNT_MAX]; /* of each node */
-    uint16_t lists[LMN__LAYER_COUNT_MAX + 1]; /* list nodes from here on inwards */
-    struct lmn__builder *dictionary;          /* DICTIONARY: the batch's, as a builder */
-    const uint32_t *map;                      /* its values' places; NULL: as they are */
+    uint16_t lists[LMN__LAYER_COUNT_MAX + 1];             /* list nodes from here on inwards */
+    struct lmn__builder *dictionary; /* DICTIONARY: the batch's, as a builder */
+    const uint32_t *map;             /* its values' places; NULL: as they are */
 };
 
 enum lmn_status lmn__shred_init(struct lmn__shred *shred, struct lmn_env *env,
@@ -70,8 +70,8 @@ static enum lmn_status add_entries(struct lmn__shred *shred, uint64_t count, uin
     shred->entry_count += count;
     if (shred->has_rep) {
         uint8_t *at;
-        enum lmn_status st =
-            lmn__vec_extend(&shred->rep, shred->env->pool, count * sizeof rep, &at, err);
+        enum lmn_status st = lmn__vec_extend(&shred->rep, shred->env->pool, count * sizeof rep, &at,
+                                             err);
 
         if (st != LMN_OK)
             return st;
@@ -158,8 +158,8 @@ static enum lmn_status append_indices(struct walk *walk, const struct ArrowArray
 {
     struct lmn__builder *values = &walk->shred->values;
     uint32_t width = values->layout->bits / 8;
-    const uint8_t *index =
-        (const uint8_t *)array->buffers[1] + ((uint64_t)array->offset + first) * width;
+    const uint8_t *index = (const uint8_t *)array->buffers[1] +
+                           ((uint64_t)array->offset + first) * width;
     uint8_t *at;
     enum lmn_status st = lmn__builder_extend(values, count, &at, err);
 
@@ -381,8 +381,7 @@ bool lmn__shred_must_close(const struct lmn__shred *shred, const struct ArrowArr
         return false;
     for (uint32_t i = 0; i + 1 < shred->node_count; i++)
         column = column->children[shred->node[i].child];
-    return shred->values.child[0].length + (uint64_t)column->dictionary->length >
-           layout->dimension;
+    return shred->values.child[0].length + (uint64_t)column->dictionary->length > layout->dimension;
 }
 
 /* Which provisional definition levels occur? */

@@ -23,15 +23,15 @@ struct lmn__shred {
     struct lmn_env *env; /* borrowed */
     uint32_t node_count;
     const struct lmn__shred_node *node; /* borrowed */
-    uint64_t stride;      /* entries per row in fixed lists of structs; 1 without */
-    uint64_t row_count;   /* of the column: rows x stride */
-    uint64_t entry_count; /* levels */
-    bool has_rep;         /* the path has lists */
-    struct lmn__vec rep;  /* 16 bits per entry, with has_rep */
-    struct lmn__vec def;  /* 16 bits per entry; empty while all are 0 */
-    uint64_t null_count;  /* values that are null, among values.length */
-    struct lmn__builder values; /* one slot per value of the page, nulls included */
-    uint64_t bytes;       /* of the values, about */
+    uint64_t stride;                    /* entries per row in fixed lists of structs; 1 without */
+    uint64_t row_count;                 /* of the column: rows x stride */
+    uint64_t entry_count;               /* levels */
+    bool has_rep;                       /* the path has lists */
+    struct lmn__vec rep;                /* 16 bits per entry, with has_rep */
+    struct lmn__vec def;                /* 16 bits per entry; empty while all are 0 */
+    uint64_t null_count;                /* values that are null, among values.length */
+    struct lmn__builder values;         /* one slot per value of the page, nulls included */
+    uint64_t bytes;                     /* of the values, about */
 };
 
 /* A leaf's path; `node` and the layouts must live on. `value_layout` is the leaf's. */

@@ -193,3 +193,100 @@ enum lmn_status lmn__blob_fetch(struct lmn_file *file, const struct lmn__builder
         lmn__object_close(&side.object);
     return st;
 }
+
+/* The blob column of this name; its type is checked, not its kind of file. */
+static enum lmn_status find_column(struct lmn_file *file, const char *column,
+                                   const struct lmn__node **node_out, struct lmn_error *err)
+{
+    const struct lmn__node *node = file->schema.top;
+
+    while (node != NULL && strcmp(node->name, column) != 0)
+        node = node->next;
+    *node_out = node;
+    if (node == NULL)
+        return lmn_fail(err, LMN_E_NOT_FOUND, "%.200s: no column \"%.100s\"", file->object.name,
+                        column);
+    if (node->blob == LMN__BLOB_NONE)
+        return lmn_fail(err, LMN_E_INVALID, "%.200s: column \"%.100s\" holds no blobs",
+                        file->object.name, column);
+    return LMN_OK;
+}
+
+static enum lmn_status fill_blob(struct lmn_file *file, const struct ArrowArray *array,
+                                 struct lmn_blob *blob, struct lmn_error *err)
+{
+    bool v1 = array->n_children == 2;
+    const struct ArrowArray *const *field = (const struct ArrowArray *const *)array->children;
+    struct lmn__buf path;
+    const uint32_t *offset;
+    enum lmn_status st = LMN_OK;
+
+    blob->is_null = array->null_count != 0;
+    if (blob->is_null)
+        return LMN_OK;
+    blob->kind = v1 ? 0 : *(const uint8_t *)field[0]->buffers[1];
+    blob->position = *(const uint64_t *)field[v1 ? 0 : 1]->buffers[1];
+    blob->bytes = *(const uint64_t *)field[v1 ? 1 : 2]->buffers[1];
+    lmn__buf_init(&path, file->env, sizeof blob->path - 1);
+    if (blob->kind == LMN__BLOB_PACKED || blob->kind == LMN__BLOB_DEDICATED) {
+        st = lmn__blob_side_path(file->path, *(const uint32_t *)field[3]->buffers[1], &path, err);
+    } else if (!v1) {
+        offset = field[4]->buffers[1];
+        lmn__buf_put(&path, (const uint8_t *)field[4]->buffers[2] + offset[0],
+                     offset[1] - offset[0]);
+        st = lmn__buf_status(&path, "a blob's uri", err);
+    }
+    if (st == LMN_OK && path.len != 0)
+        memcpy(blob->path, path.data, path.len);
+    lmn__buf_deinit(&path);
+    return st;
+}
+
+enum lmn_status lmn_file_blob(struct lmn_file *file, const char *column, uint64_t row,
+                              struct lmn_blob *blob_out, struct lmn_error *err)
+{
+    const struct lmn_read_options options = { .column = &column, .column_count = 1 };
+    const struct lmn__node *node;
+    struct ArrowArray array;
+    enum lmn_status st = find_column(file, column, &node, err);
+
+    *blob_out = (struct lmn_blob){ 0 };
+    if (st == LMN_OK)
+        st = lmn_file_take(file, &row, 1, &options, &array, err);
+    if (st != LMN_OK)
+        return st;
+    st = fill_blob(file, array.children[0], blob_out, err);
+    array.release(&array);
+    return st;
+}
+
+enum lmn_status lmn_file_read_blob(struct lmn_file *file, const struct lmn_blob *blob,
+                                   uint64_t offset, void *data, size_t len, struct lmn_error *err)
+{
+    struct lmn__object side;
+    uint64_t position;
+    enum lmn_status st;
+
+    if (blob->is_null || !lmn__range_fits(offset, len, blob->bytes) ||
+        !lmn__add_u64(blob->position, offset, &position))
+        return lmn_fail(err, LMN_E_INVALID, "%.200s: bytes %llu to %llu of a blob of %llu%s",
+                        file->object.name, (unsigned long long)offset,
+                        (unsigned long long)(offset + len), (unsigned long long)blob->bytes,
+                        blob->is_null ? " (null)" : "");
+    switch (blob->kind) {
+    case LMN__BLOB_INLINE:
+        return lmn__object_read(&file->object, position, data, len, err);
+    case LMN__BLOB_PACKED:
+    case LMN__BLOB_DEDICATED:
+        st = lmn__object_open(file->object.store, blob->path, &side, err);
+        if (st != LMN_OK)
+            return st;
+        st = lmn__object_read(&side, position, data, len, err);
+        lmn__object_close(&side);
+        return st;
+    default:
+        return lmn_fail(err, LMN_E_UNSUPPORTED,
+                        "%.200s: a blob of kind %u (\"%.200s\") is not read here",
+                        file->object.name, blob->kind, blob->path);
+    }
+}

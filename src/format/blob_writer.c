@@ -5,12 +5,12 @@
 #include "format/blob.h"
 
 enum {
-    STAGE_BYTES_MAX = 1 << 20,        /* small payloads are written together */
-    INLINE_BYTES_MAX = 64 << 10,      /* in the data file; version 2.2 */
-    PACKED_BYTES_MAX = 4 << 20,       /* with others in a side file */
+    STAGE_BYTES_MAX = 1 << 20,   /* small payloads are written together */
+    INLINE_BYTES_MAX = 64 << 10, /* in the data file; version 2.2 */
+    PACKED_BYTES_MAX = 4 << 20,  /* with others in a side file */
     PACK_FILE_BYTES_MAX = 1 << 30,
     PAGE_ROWS_MAX = 1 << 18,
-    NULL_POSITION = 1 << 16           /* of version 1: the definition level of a null */
+    NULL_POSITION = 1 << 16 /* of version 1: the definition level of a null */
 };
 
 struct descriptor {
@@ -149,8 +149,8 @@ static enum lmn_status put_inline(struct lmn__blob_writer *blob, struct lmn__spa
     d->staged = true;
     st = lmn__vec_put(&blob->stage, pool, bytes.data, bytes.len, err);
     if (st == LMN_OK)
-        st = lmn__vec_put(&blob->stage, pool, padding,
-                          -blob->stage.len & (LMN__BUFFER_ALIGN - 1), err);
+        st = lmn__vec_put(&blob->stage, pool, padding, -blob->stage.len & (LMN__BUFFER_ALIGN - 1),
+                          err);
     return st;
 }
 
@@ -244,9 +244,7 @@ static enum lmn_status encode_v1(struct lmn__blob_writer *blob, struct lmn__enco
         for (uint64_t i = 0; st == LMN_OK && i < blob->count; i++) {
             const struct descriptor *d = &blob->descriptor[i];
 
-            lmn__store_u64(at + i * 8, k == 1    ? d->bytes
-                                       : d->null ? NULL_POSITION
-                                                 : d->position);
+            lmn__store_u64(at + i * 8, k == 1 ? d->bytes : d->null ? NULL_POSITION : d->position);
         }
     }
     if (st == LMN_OK)

@@ -19,9 +19,8 @@ LMN_MUST_USE enum lmn_status lmn__blob_writer_new(struct lmn_file_writer *writer
 
 /* Write rows [first, first + count) of a column of large binaries. */
 LMN_MUST_USE enum lmn_status lmn__blob_writer_write(struct lmn__blob_writer *blob,
-                                                    const struct ArrowArray *column,
-                                                    uint64_t first, uint64_t count,
-                                                    struct lmn_error *err);
+                                                    const struct ArrowArray *column, uint64_t first,
+                                                    uint64_t count, struct lmn_error *err);
 
 /* Write what is left: payloads, descriptors, and the names of side files. */
 LMN_MUST_USE enum lmn_status lmn__blob_writer_finish(struct lmn__blob_writer *blob,

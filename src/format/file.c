@@ -137,9 +137,10 @@ static void file_free(struct lmn_file *file)
 {
     struct lmn_env *env = file->env;
 
+    /* Open pages point to the descriptions that their columns own. */
+    lmn__page_cache_free(file->cache);
     for (uint32_t i = 0; file->locked.column != NULL && i < file->footer.column_count; i++)
         lmn__column_free(env, file->locked.column[i]);
-    lmn__page_cache_free(file->cache);
     if (file->all.layout != NULL)
         lmn__projection_deinit(&file->all);
     lmn__mutex_deinit(&file->mutex);

@@ -37,10 +37,13 @@ static const struct lmn__pb_field placed_page_fields[] = {
     { 5, LMN__PB_U64, LMN__PB_REPEATED, offsetof(struct pb_placed_page, sizes), 0, NULL },
     { 6, LMN__PB_BYTES, 0, offsetof(struct pb_placed_page, description), 0, NULL },
 };
-static const struct lmn__pb_message placed_page_message = {
-    "PlacedPage", placed_page_fields, sizeof placed_page_fields / sizeof placed_page_fields[0],
-    sizeof(struct pb_placed_page), 0, false
-};
+static const struct lmn__pb_message placed_page_message = { "PlacedPage",
+                                                            placed_page_fields,
+                                                            sizeof placed_page_fields /
+                                                                sizeof placed_page_fields[0],
+                                                            sizeof(struct pb_placed_page),
+                                                            0,
+                                                            false };
 
 static const struct lmn__pb_field placed_pages_fields[] = {
     { 1, LMN__PB_MESSAGE, LMN__PB_REPEATED, offsetof(struct pb_placed_pages, pages), 0,
@@ -217,8 +220,7 @@ enum lmn_status lmn_pages_place(struct lmn_pages *pages, uint64_t position, stru
         struct page *page = &pages->page[i];
 
         for (uint32_t k = 0; k < page->encoded.buffer_count; k++) {
-            page->extent[k] =
-                (struct lmn__extent){ position, page->encoded.buffer[k].len };
+            page->extent[k] = (struct lmn__extent){ position, page->encoded.buffer[k].len };
             position = lmn__align_up(position + page->extent[k].bytes, LMN_PAGE_ALIGN);
         }
     }
@@ -337,8 +339,7 @@ static enum lmn_status add_placed(struct lmn_tail *tail, const struct pb_placed_
                                      .description = pb->description };
     uint64_t end, stride;
 
-    if (pb->column >= tail->tail.column_count ||
-        pb->positions.count > LMN__PAGE_BUFFER_COUNT_MAX ||
+    if (pb->column >= tail->tail.column_count || pb->positions.count > LMN__PAGE_BUFFER_COUNT_MAX ||
         pb->positions.count != pb->sizes.count ||
         !lmn__add_u64(pb->row_start, pb->row_count, &end) || pb->row_count == 0)
         return lmn_fail(err, LMN_E_CORRUPT,

@@ -166,6 +166,18 @@ static int stream_get_next(struct ArrowArrayStream *stream, struct ArrowArray *a
     return status_errno(st);
 }
 
+enum lmn_status lmn_file_scan_next(struct ArrowArrayStream *stream, struct ArrowArray *array_out,
+                                   struct lmn_error *err)
+{
+    const struct scan *scan = stream->private_data;
+
+    if (stream_get_next(stream, array_out) == 0)
+        return LMN_OK;
+    if (err != NULL)
+        *err = scan->error;
+    return scan->error.status;
+}
+
 static const char *stream_get_last_error(struct ArrowArrayStream *stream)
 {
     struct scan *scan = stream->private_data;
@@ -269,16 +281,15 @@ static enum lmn_status set_range(struct scan *scan, const struct lmn_read_option
     uint64_t rows = scan->reader.file->row_count;
     uint64_t row_bytes = lmn__reader_row_bytes(&scan->reader);
     uint64_t bytes = options->batch_bytes_max != 0 ? options->batch_bytes_max : BATCH_BYTES_DEFAULT;
-    uint64_t count = options->row_count;
+    uint64_t start = options->rows_limited ? options->row_start : 0;
+    uint64_t count = options->rows_limited ? options->row_count : rows;
 
-    if (options->row_start > rows || count > rows - options->row_start)
+    if (!lmn__range_fits(start, count, rows))
         return lmn_fail(err, LMN_E_INVALID, "%.200s: rows %llu to %llu of a file of %llu rows",
-                        scan->reader.file->object.name, (unsigned long long)options->row_start,
-                        (unsigned long long)(options->row_start + count), (unsigned long long)rows);
-    if (count == 0)
-        count = rows - options->row_start;
-    scan->row_start = options->row_start;
-    scan->row_end = options->row_start + count;
+                        scan->reader.file->object.name, (unsigned long long)start,
+                        (unsigned long long)(start + count), (unsigned long long)rows);
+    scan->row_start = start;
+    scan->row_end = start + count;
     scan->batch_rows = options->batch_rows_max != 0 ? options->batch_rows_max : BATCH_ROWS_DEFAULT;
     scan->batch_rows = lmn__max_u64(lmn__min_u64(scan->batch_rows, bytes / row_bytes), 1);
     scan->batch_count = lmn__div_up(count, scan->batch_rows);

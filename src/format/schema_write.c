@@ -73,14 +73,12 @@ static enum lmn_status copy_metadata(struct maker *maker, const char *metadata,
     while (reader.remaining_keys > 0) {
         if (ArrowMetadataReaderRead(&reader, &key, &value) != NANOARROW_OK)
             return lmn_fail(err, LMN_E_INVALID, "its metadata does not decode");
-        entry->key = (struct lmn__span){
-            (uint8_t *)lmn__arena_strndup(maker->arena, key.data, (size_t)key.size_bytes),
-            (size_t)key.size_bytes
-        };
-        entry->value = (struct lmn__span){
-            (uint8_t *)lmn__arena_strndup(maker->arena, value.data, (size_t)value.size_bytes),
-            (size_t)value.size_bytes
-        };
+        entry->key = (struct lmn__span){ (uint8_t *)lmn__arena_strndup(maker->arena, key.data,
+                                                                       (size_t)key.size_bytes),
+                                         (size_t)key.size_bytes };
+        entry->value = (struct lmn__span){ (uint8_t *)lmn__arena_strndup(maker->arena, value.data,
+                                                                         (size_t)value.size_bytes),
+                                           (size_t)value.size_bytes };
         if (entry->key.data == NULL || entry->value.data == NULL)
             return lmn__arena_fail(maker->arena, "a schema", err);
         entry++;
@@ -95,8 +93,8 @@ static enum lmn_status check_place(const struct maker *maker, const struct Arrow
 {
     bool map = strcmp(schema->format, "+m") == 0;
     bool list = map || strcmp(schema->format, "+l") == 0 || strcmp(schema->format, "+L") == 0;
-    bool fixed_structs =
-        strncmp(schema->format, "+w:", 3) == 0 && strcmp(schema->children[0]->format, "+s") == 0;
+    bool fixed_structs = strncmp(schema->format, "+w:", 3) == 0 &&
+                         strcmp(schema->children[0]->format, "+s") == 0;
 
     if (place->depth + 2 >= LMN__NODE_DEPTH_MAX)
         return lmn_fail(err, LMN_E_UNSUPPORTED, "types nest deeper than %d", LMN__NODE_DEPTH_MAX);
@@ -136,8 +134,8 @@ static enum lmn_status add_blob(struct maker *maker, struct lmn__pb_schema_field
     static const char *const name[] = { "kind", "position", "size", "blob_id", "blob_uri" };
     static const char *const type[] = { "uint8", "uint64", "uint64", "uint32", "string" };
     const struct lmn__pb_entry *old = field->metadata.item;
-    struct lmn__pb_entry *entry =
-        lmn__arena_array(maker->arena, field->metadata.count + 1, sizeof *entry);
+    struct lmn__pb_entry *entry = lmn__arena_array(maker->arena, field->metadata.count + 1,
+                                                   sizeof *entry);
 
     if (entry == NULL)
         return lmn__arena_fail(maker->arena, "a schema", err);
@@ -164,8 +162,7 @@ static enum lmn_status set_type(struct maker *maker, const struct ArrowSchema *s
         st = lmn__buf_status(&name, "a type's name", err);
     if (st == LMN_OK) {
         field->logical_type.len = name.len;
-        field->logical_type.data =
-            (uint8_t *)lmn__arena_strndup(maker->arena, name.data, name.len);
+        field->logical_type.data = (uint8_t *)lmn__arena_strndup(maker->arena, name.data, name.len);
         if (field->logical_type.data == NULL)
             st = lmn__arena_fail(maker->arena, "a schema", err);
     }
@@ -181,8 +178,7 @@ static enum lmn_status make_children(struct maker *maker, const struct ArrowSche
 {
     bool fixed = schema->format[0] == '+' && schema->format[1] == 'w';
 
-    if (schema->dictionary != NULL ||
-        (fixed && strcmp(schema->children[0]->format, "+s") != 0))
+    if (schema->dictionary != NULL || (fixed && strcmp(schema->children[0]->format, "+s") != 0))
         return LMN_OK; /* fixed lists of plain values have no field of their own */
     place.parent_id = id;
     place.depth++;

@@ -40,10 +40,9 @@ enum lmn_status lmn__tail_add(struct lmn__tail *tail, uint32_t column,
                               const struct lmn__placed_page *page, struct lmn_error *err)
 {
     struct lmn__placed_column *to = &tail->column[column];
-    struct lmn__extent *buffer =
-        lmn__arena_array(&tail->arena, page->buffer_count, sizeof *buffer);
-    char *description =
-        lmn__arena_strndup(&tail->arena, page->description.data, page->description.len);
+    struct lmn__extent *buffer = lmn__arena_array(&tail->arena, page->buffer_count, sizeof *buffer);
+    char *description = lmn__arena_strndup(&tail->arena, page->description.data,
+                                           page->description.len);
 
     if (buffer == NULL || description == NULL)
         return lmn__arena_fail(&tail->arena, "a file's tail", err);
@@ -171,8 +170,7 @@ enum lmn_status lmn__tail_encode(struct lmn__tail *tail, uint64_t row_count, uin
     struct lmn__footer footer = { .global_count = 1,
                                   .column_count = tail->column_count,
                                   .minor = tail->minor };
-    struct lmn__extent *extent =
-        lmn__arena_array(&tail->arena, tail->column_count, sizeof *extent);
+    struct lmn__extent *extent = lmn__arena_array(&tail->arena, tail->column_count, sizeof *extent);
     size_t start = out->len, descriptor_bytes;
     uint8_t bytes[LMN__FOOTER_BYTES];
 

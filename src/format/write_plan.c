@@ -9,7 +9,7 @@ enum {
     PAGE_BYTES_DEFAULT = 8 << 20,
     PAGE_BYTES_MIN = 1024,
     PAGE_BYTES_MAX = 1 << 30,
-    PAGE_ENTRIES_MAX = 4 << 20,      /* levels of a page take memory, too */
+    PAGE_ENTRIES_MAX = 4 << 20,     /* levels of a page take memory, too */
     DICTIONARY_ENTRIES_MAX = 32768, /* in lists: see encode_mini() */
     ZSTD_LEVEL_MAX = 22
 };
@@ -90,8 +90,8 @@ static enum lmn_status set_options(struct lmn__write_plan *plan,
         return lmn_fail(err, LMN_E_INVALID, "zstd has the levels 1 to %d, not %d", ZSTD_LEVEL_MAX,
                         options->zstd_level);
     plan->encode.zstd_level = options->zstd_level;
-    plan->page_bytes_max =
-        options->page_bytes_max != 0 ? options->page_bytes_max : PAGE_BYTES_DEFAULT;
+    plan->page_bytes_max = options->page_bytes_max != 0 ? options->page_bytes_max
+                                                        : PAGE_BYTES_DEFAULT;
     if (plan->page_bytes_max < PAGE_BYTES_MIN || plan->page_bytes_max > PAGE_BYTES_MAX)
         return lmn_fail(err, LMN_E_INVALID, "pages have %d to %d bytes, not %llu", PAGE_BYTES_MIN,
                         PAGE_BYTES_MAX, (unsigned long long)plan->page_bytes_max);

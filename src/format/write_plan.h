@@ -14,8 +14,8 @@
 /* One column of the file. */
 struct lmn__write_leaf {
     const struct lmn__node *node;
-    uint32_t top;              /* number of the column of the rows that it lies in */
-    uint32_t path_count;       /* nodes from that column to the leaf */
+    uint32_t top;        /* number of the column of the rows that it lies in */
+    uint32_t path_count; /* nodes from that column to the leaf */
     const struct lmn__shred_node *path;
     const struct lmn__layout *value_layout; /* the leaf's, without views */
 };

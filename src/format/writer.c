@@ -50,8 +50,7 @@ static enum lmn_status do_job(struct lmn_file_writer *writer, struct lmn__write_
                               struct lmn__scratch *scratch, struct lmn_error *err)
 {
     struct lmn__encoded_page page;
-    enum lmn_status st =
-        lmn__page_encode(&job->shred, &writer->plan.encode, scratch, &page, err);
+    enum lmn_status st = lmn__page_encode(&job->shred, &writer->plan.encode, scratch, &page, err);
 
     if (st == LMN_OK)
         st = lmn__writer_put_page(writer, job->leaf->node->column, job->row_start, &page, err);
@@ -198,8 +197,8 @@ static enum lmn_status write_column(struct lmn_file_writer *writer,
     if (lmn__shred_must_close(&column->shred, array))
         st = close_page(writer, column, err);
     while (st == LMN_OK && at < end) {
-        uint64_t count =
-            lmn__write_leaf_fit(&writer->plan, column->leaf, &column->shred, array, at, end - at);
+        uint64_t count = lmn__write_leaf_fit(&writer->plan, column->leaf, &column->shred, array, at,
+                                             end - at);
 
         st = lmn__shred_append(&column->shred, array, at, count, err);
         at += count;
@@ -322,8 +321,8 @@ static enum lmn_status put_tail(struct lmn_file_writer *writer, uint64_t *bytes_
 enum lmn_status lmn_file_writer_finish(struct lmn_file_writer *writer, uint64_t *bytes_out,
                                        struct lmn_error *err)
 {
-    enum lmn__publish_mode mode =
-        writer->options.replace ? LMN__PUBLISH_REPLACE : LMN__PUBLISH_IF_ABSENT;
+    enum lmn__publish_mode mode = writer->options.replace ? LMN__PUBLISH_REPLACE
+                                                          : LMN__PUBLISH_IF_ABSENT;
     uint64_t bytes = 0;
     enum lmn_status st = flush(writer, err);
 

@@ -28,8 +28,8 @@ struct lmn__blob_writer;
 /* A column of the file while it is written. */
 struct lmn__write_column {
     const struct lmn__write_leaf *leaf;
-    struct lmn__shred shred; /* the open page */
-    uint64_t row_start;      /* of the open page, in rows of the column */
+    struct lmn__shred shred;       /* the open page */
+    uint64_t row_start;            /* of the open page, in rows of the column */
     struct lmn__blob_writer *blob; /* NULL: an ordinary column */
 };
 

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * command.h - the subcommands, and what they share.
+ *
+ * A command parses its options, makes a few library calls and prints. It returns the exit code:
+ * 0 done, 1 failed, 2 wrong usage or input.
+ */
+#ifndef LEMAN_CLI_COMMAND_H
+#define LEMAN_CLI_COMMAND_H
+
+#include <leman/leman.h>
+
+enum exit_code { EXIT_DONE = 0, EXIT_FAILED = 1, EXIT_USAGE = 2 };
+
+struct command {
+    const char *name;
+    const char *summary; /* one line */
+    const char *help;    /* what --help prints */
+    int (*run)(int argc, char **argv);
+};
+
+extern const struct command cmd_inspect;
+
+/* Print an error and return the exit code for it. */
+int fail(const struct lmn_error *err);
+
+/* Say what is wrong with the call, and where help is. Returns EXIT_USAGE. */
+int usage(const struct command *command, const char *fmt, ...) LMN_PRINTF(2, 3);
+
+/* Open a file by its path in the file system. The caller releases it. */
+enum lmn_status open_file(const char *path, struct lmn_file **file_out, struct lmn_error *err);
+
+#endif

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "json.h"
+
+#include <stdio.h>
+
+static bool comma; /* a value stands before the next one */
+
+static void put_text(const char *text)
+{
+    putchar('"');
+    for (const unsigned char *p = (const unsigned char *)text; *p != '\0'; p++) {
+        if (*p == '"' || *p == '\\')
+            printf("\\%c", *p);
+        else if (*p < 0x20)
+            printf("\\u%04x", *p);
+        else
+            putchar(*p);
+    }
+    putchar('"');
+}
+
+static void put_key(const char *key)
+{
+    if (comma)
+        putchar(',');
+    comma = true;
+    if (key != NULL) {
+        put_text(key);
+        putchar(':');
+    }
+}
+
+void json_open(const char *key, char bracket)
+{
+    put_key(key);
+    putchar(bracket);
+    comma = false;
+}
+
+void json_close(char bracket)
+{
+    putchar(bracket);
+    comma = true;
+}
+
+void json_text(const char *key, const char *value)
+{
+    put_key(key);
+    put_text(value);
+}
+
+void json_number(const char *key, uint64_t value)
+{
+    put_key(key);
+    printf("%llu", (unsigned long long)value);
+}
+
+void json_real(const char *key, double value)
+{
+    put_key(key);
+    printf("%.6g", value);
+}
+
+void json_bool(const char *key, bool value)
+{
+    put_key(key);
+    fputs(value ? "true" : "false", stdout);
+}

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "command.h"
+
+static const struct command *const commands[] = { &cmd_inspect };
+
+enum { COMMAND_COUNT = sizeof commands / sizeof commands[0] };
+
+int fail(const struct lmn_error *err)
+{
+    fprintf(stderr, "leman: %s\n", err->message);
+    switch (err->status) {
+    case LMN_E_INVALID:
+    case LMN_E_NOT_FOUND:
+    case LMN_E_UNSUPPORTED:
+        return EXIT_USAGE;
+    default:
+        return EXIT_FAILED;
+    }
+}
+
+int usage(const struct command *command, const char *fmt, ...)
+{
+    va_list args;
+
+    fprintf(stderr, "leman %s: ", command->name);
+    va_start(args, fmt);
+    vfprintf(stderr, fmt, args);
+    va_end(args);
+    fprintf(stderr, "\nSee: leman %s --help\n", command->name);
+    return EXIT_USAGE;
+}
+
+enum lmn_status open_file(const char *path, struct lmn_file **file_out, struct lmn_error *err)
+{
+    const char *slash = strrchr(path, '/');
+    struct lmn_store *store;
+    char folder[4096] = ".";
+    size_t len = slash != NULL ? (size_t)(slash - path) + 1 : 0;
+    enum lmn_status st;
+
+    *file_out = NULL;
+    if (len >= sizeof folder)
+        return lmn_fail(err, LMN_E_INVALID, "the path is too long: %.100s...", path);
+    if (slash != NULL) {
+        memcpy(folder, path, len);
+        folder[len > 1 ? len - 1 : len] = '\0';
+    }
+    st = lmn_store_open_local(NULL, folder, &store, err);
+    if (st != LMN_OK)
+        return st;
+    st = lmn_file_open(store, slash != NULL ? slash + 1 : path, NULL, file_out, err);
+    lmn_store_release(store);
+    return st;
+}
+
+static const struct command *find_command(const char *name)
+{
+    for (int i = 0; i < COMMAND_COUNT; i++) {
+        if (strcmp(commands[i]->name, name) == 0)
+            return commands[i];
+    }
+    return NULL;
+}
+
+static void print_help(FILE *out)
+{
+    fputs("usage: leman COMMAND [OPTION ...]\n\ncommands:\n", out);
+    for (int i = 0; i < COMMAND_COUNT; i++)
+        fprintf(out, "  %-10s %s\n", commands[i]->name, commands[i]->summary);
+    fputs("\n'leman COMMAND --help' tells more of a command, 'leman --version' the version.\n"
+          "exit codes: 0 done, 1 failed, 2 wrong usage or input\n",
+          out);
+}
+
+/* Output that did not reach its reader is a failure, too. */
+static int finish_output(int code)
+{
+    if (fflush(stdout) == 0 && !ferror(stdout))
+        return code;
+    fprintf(stderr, "leman: cannot write the output: %s\n", strerror(errno));
+    return code != EXIT_DONE ? code : EXIT_FAILED;
+}
+
+static int run(int argc, char **argv)
+{
+    const struct command *command;
+
+    if (argc < 2) {
+        print_help(stderr);
+        return EXIT_USAGE;
+    }
+    if (strcmp(argv[1], "--version") == 0) {
+        printf("leman %s\n", lmn_version());
+        return EXIT_DONE;
+    }
+    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 ||
+        (strcmp(argv[1], "help") == 0 && argc == 2)) {
+        print_help(stdout);
+        return EXIT_DONE;
+    }
+    command = find_command(argv[strcmp(argv[1], "help") == 0 ? 2 : 1]);
+    if (command == NULL) {
+        fprintf(stderr, "leman: no command \"%s\"\n\n", argv[1]);
+        print_help(stderr);
+        return EXIT_USAGE;
+    }
+    if (strcmp(argv[1], "help") == 0 || (argc == 3 && strcmp(argv[2], "--help") == 0)) {
+        fputs(command->help, stdout);
+        return EXIT_DONE;
+    }
+    return command->run(argc - 1, argv + 1);
+}
+
+int main(int argc, char **argv)
+{
+    return finish_output(run(argc, argv));
+}
