@@ -133,11 +133,12 @@ static enum lmn_status gather_lists(const struct gather *gather, struct lmn__bui
     bool fixed = layout->kind == LMN__LAYOUT_FIXED_LIST;
     uint32_t width = layout->bits / 8;
     uint64_t *start = lmn__calloc(builder->env, gather->count, 2 * sizeof *start);
-    uint64_t *len = start + gather->count, total = 0, base;
+    uint64_t *len, total = 0, base;
     enum lmn_status st = LMN_OK;
 
     if (start == NULL)
         return lmn__no_memory(err, "lists to gather", gather->count * 2 * sizeof *start);
+    len = start + gather->count;
     for (uint64_t i = 0; st == LMN_OK && i < gather->count; i++) {
         uint64_t k = gather->index[i];
 

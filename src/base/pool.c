@@ -126,10 +126,9 @@ static void region_link_locked(struct lmn__pool *pool, struct idle_region *regio
 {
     struct idle_region **head = &pool->locked.region[class_of(bytes, &bytes)];
 
-    *region = (struct idle_region){ .next_in_class = *head,
-                                    .older = pool->locked.newest,
-                                    .bytes = bytes,
-                                    .slab = slab };
+    *region = (struct idle_region){
+        .next_in_class = *head, .older = pool->locked.newest, .bytes = bytes, .slab = slab
+    };
     if (*head != NULL)
         (*head)->prev_in_class = region;
     *head = region;
@@ -159,7 +158,8 @@ static void slab_link_locked(struct lmn__pool *pool, struct lmn__slab *slab)
     *head = slab;
 }
 
-/* Take an idle region out of the lists; the slab it was cut for, if any, is the caller's to free. */
+/* Take an idle region out of the lists; the slab it was cut for, if any, is the caller's to free.
+ */
 static struct lmn__slab *region_claim_locked(struct lmn__pool *pool, struct idle_region *region)
 {
     region_unlink_locked(pool, region);

@@ -33,7 +33,8 @@ enum lmn_status lmn__fsst_init(struct lmn__fsst *fsst, struct lmn__span table,
     return LMN_OK;
 }
 
-/* The bytes of `codes` that are 255 have their top bit set in the result; no byte before them has. */
+/* The bytes of `codes` that are 255 have their top bit set in the result; no byte before them has.
+ */
 static inline uint64_t find_escapes(uint64_t codes)
 {
     return (~codes - 0x0101010101010101u) & codes & 0x8080808080808080u;

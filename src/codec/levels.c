@@ -232,8 +232,8 @@ static enum lmn_status append_flat_list(const struct lmn__page_layout *layout,
     enum lmn_status st = LMN_OK;
 
     for (uint64_t i = 0; st == LMN_OK && i < levels->count; i += 64) {
-        struct list_block block =
-            load_block(levels, i, (uint16_t)layout->def_visible_max, null_lists);
+        struct list_block block = load_block(levels, i, (uint16_t)layout->def_visible_max,
+                                             null_lists);
         uint8_t *at;
 
         st = lmn__vec_extend(&list->offsets, list->env->pool,
