@@ -88,6 +88,8 @@ static enum lmn_status check_page(struct lmn__constant *page, struct lmn__arena 
     if (reps != 0 && defs != 0 && reps != defs)
         return lmn_fail(err, LMN_E_CORRUPT, "%llu repetition and %llu definition levels",
                         (unsigned long long)reps, (unsigned long long)defs);
+    if (page->layout->list_count != 0 && reps == 0)
+        return lmn_fail(err, LMN_E_CORRUPT, "a constant page of lists without repetition levels");
     if (page->layout->list_count != 0)
         return mark_rows(page, arena, err);
     if (page->entry_count != 0 && page->entry_count != page->row_count)
