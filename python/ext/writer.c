@@ -33,11 +33,14 @@ static PyObject *writer_open(PyTypeObject *type, PyObject *args, PyObject *kwarg
     options.encode.page_bytes_max = page_bytes;
     options.unsynced = !sync;
     options.replace = replace;
-    Py_BEGIN_ALLOW_THREADS st = lmn_store_open_local(NULL, root, &store, &err);
-    if (st == LMN_OK)
-        st = lmn_file_writer_open(store, path, schema, &options, &writer, &err);
-    lmn_store_release(store);
-    Py_END_ALLOW_THREADS if (st != LMN_OK) return raise_error(state, &err);
+    Py_BEGIN_ALLOW_THREADS
+        st = lmn_store_open_local(NULL, root, &store, &err);
+        if (st == LMN_OK)
+            st = lmn_file_writer_open(store, path, schema, &options, &writer, &err);
+        lmn_store_release(store);
+    Py_END_ALLOW_THREADS
+    if (st != LMN_OK)
+        return raise_error(state, &err);
     self = (struct writer_object *)((allocfunc)PyType_GetSlot(type, Py_tp_alloc))(type, 0);
     if (self == NULL) {
         lmn_file_writer_abort(writer);
@@ -54,8 +57,10 @@ static PyObject *writer_abort(PyObject *op, PyObject *unused)
 
     (void)unused;
     self->writer = NULL;
-    Py_BEGIN_ALLOW_THREADS lmn_file_writer_abort(writer);
-    Py_END_ALLOW_THREADS Py_RETURN_NONE;
+    Py_BEGIN_ALLOW_THREADS
+        lmn_file_writer_abort(writer);
+    Py_END_ALLOW_THREADS
+    Py_RETURN_NONE;
 }
 
 static void writer_dealloc(PyObject *op)
@@ -87,8 +92,11 @@ static PyObject *writer_write(PyObject *op, PyObject *capsule)
     array = PyCapsule_GetPointer(capsule, "arrow_array");
     if (array == NULL)
         return NULL;
-    Py_BEGIN_ALLOW_THREADS st = lmn_file_writer_write(self->writer, array, &err);
-    Py_END_ALLOW_THREADS if (st != LMN_OK) return raise_error(state_of(op), &err);
+    Py_BEGIN_ALLOW_THREADS
+        st = lmn_file_writer_write(self->writer, array, &err);
+    Py_END_ALLOW_THREADS
+    if (st != LMN_OK)
+        return raise_error(state_of(op), &err);
     Py_RETURN_NONE;
 }
 
@@ -104,8 +112,11 @@ static PyObject *writer_finish(PyObject *op, PyObject *unused)
     if (!check_open(self))
         return NULL;
     self->writer = NULL;
-    Py_BEGIN_ALLOW_THREADS st = lmn_file_writer_finish(writer, &bytes, &err);
-    Py_END_ALLOW_THREADS if (st != LMN_OK) return raise_error(state_of(op), &err);
+    Py_BEGIN_ALLOW_THREADS
+        st = lmn_file_writer_finish(writer, &bytes, &err);
+    Py_END_ALLOW_THREADS
+    if (st != LMN_OK)
+        return raise_error(state_of(op), &err);
     return PyLong_FromUnsignedLongLong(bytes);
 }
 
@@ -125,13 +136,15 @@ static PyObject *writer_write_stream(PyObject *op, PyObject *capsule)
     stream = PyCapsule_GetPointer(capsule, "arrow_array_stream");
     if (stream == NULL)
         return NULL;
-    Py_BEGIN_ALLOW_THREADS while ((rc = stream->get_next(stream, &array)) == 0 &&
-                                  array.release != NULL && st == LMN_OK)
-    {
-        st = lmn_file_writer_write(self->writer, &array, &err);
-        array.release(&array);
-    }
-    Py_END_ALLOW_THREADS if (PyErr_Occurred()) return NULL;
+    Py_BEGIN_ALLOW_THREADS
+        while ((rc = stream->get_next(stream, &array)) == 0 && array.release != NULL &&
+               st == LMN_OK) {
+            st = lmn_file_writer_write(self->writer, &array, &err);
+            array.release(&array);
+        }
+    Py_END_ALLOW_THREADS
+    if (PyErr_Occurred())
+        return NULL;
     if (st != LMN_OK)
         return raise_error(state_of(op), &err);
     if (rc != 0) {

@@ -13,6 +13,7 @@
 #include "codec/bitpack.h"
 
 #include "codec/simd.h"
+#include "os/processor.h"
 
 enum { ROW_BYTES = 128 };
 
@@ -36,8 +37,8 @@ static inline uint64_t in_lanes(uint64_t mask, uint32_t bits)
     return mask;
 }
 
-LMN__KERNEL static void unpack_rows(const uint8_t *restrict packed, uint32_t width, uint32_t bits,
-                                    uint8_t *restrict out)
+LMN__KERNEL void unpack_rows_body(const uint8_t *restrict packed, uint32_t width, uint32_t bits,
+                                  uint8_t *restrict out)
 {
     for (uint32_t row = 0; row < bits; row++) {
         uint32_t start = row * width, shift = start % bits, have = bits - shift;
@@ -61,8 +62,22 @@ LMN__KERNEL static void unpack_rows(const uint8_t *restrict packed, uint32_t wid
     }
 }
 
-LMN__KERNEL static void pack_rows(const uint8_t *restrict values, uint32_t width, uint32_t bits,
-                                  uint8_t *restrict packed)
+LMN__WIDE static void unpack_rows_wide(const uint8_t *packed, uint32_t width, uint32_t bits,
+                                       uint8_t *out)
+{
+    unpack_rows_body(packed, width, bits, out);
+}
+
+static void unpack_rows(const uint8_t *packed, uint32_t width, uint32_t bits, uint8_t *out)
+{
+    if (lmn__processor_is_wide())
+        unpack_rows_wide(packed, width, bits, out);
+    else
+        unpack_rows_body(packed, width, bits, out);
+}
+
+LMN__KERNEL void pack_rows_body(const uint8_t *restrict values, uint32_t width, uint32_t bits,
+                                uint8_t *restrict packed)
 {
     for (uint32_t row = 0; row < bits; row++) {
         uint32_t start = row * width, shift = start % bits, have = bits - shift;
@@ -83,7 +98,21 @@ LMN__KERNEL static void pack_rows(const uint8_t *restrict values, uint32_t width
     }
 }
 
-LMN__KERNEL static uint64_t or_words(const uint8_t *words, size_t count)
+LMN__WIDE static void pack_rows_wide(const uint8_t *values, uint32_t width, uint32_t bits,
+                                     uint8_t *packed)
+{
+    pack_rows_body(values, width, bits, packed);
+}
+
+static void pack_rows(const uint8_t *values, uint32_t width, uint32_t bits, uint8_t *packed)
+{
+    if (lmn__processor_is_wide())
+        pack_rows_wide(values, width, bits, packed);
+    else
+        pack_rows_body(values, width, bits, packed);
+}
+
+LMN__KERNEL uint64_t or_words_body(const uint8_t *words, size_t count)
 {
     uint64_t all[8] = { 0 };
 
@@ -94,6 +123,16 @@ LMN__KERNEL static uint64_t or_words(const uint8_t *words, size_t count)
     for (; count > 0; count--, words += 8)
         all[0] |= lmn__load_u64(words);
     return all[0] | all[1] | all[2] | all[3] | all[4] | all[5] | all[6] | all[7];
+}
+
+LMN__WIDE static uint64_t or_words_wide(const uint8_t *words, size_t count)
+{
+    return or_words_body(words, count);
+}
+
+static uint64_t or_words(const uint8_t *words, size_t count)
+{
+    return lmn__processor_is_wide() ? or_words_wide(words, count) : or_words_body(words, count);
 }
 
 void lmn__bits_unpack(const uint8_t *packed, uint32_t width, uint32_t bits, uint8_t *out)
