@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <string.h>
+
 #include "core.h"
 
 static const struct {
@@ -67,7 +69,12 @@ int error_init(PyObject *module, struct module_state *state)
 PyObject *raise_error(const struct module_state *state, const struct lmn_error *err)
 {
     PyObject *type = err->status < 16 ? state->error[err->status] : NULL;
+    PyObject *text = PyUnicode_DecodeUTF8(err->message, (Py_ssize_t)strlen(err->message),
+                                          "replace");
 
-    PyErr_SetString(type != NULL ? type : state->base_error, err->message);
+    /* A message may quote bytes of a damaged file, or cut a name in the middle of a character. */
+    if (text != NULL)
+        PyErr_SetObject(type != NULL ? type : state->base_error, text);
+    Py_XDECREF(text);
     return NULL;
 }

@@ -18,11 +18,14 @@ static PyObject *file_open(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, "ss", keywords, &root, &path))
         return NULL;
-    Py_BEGIN_ALLOW_THREADS st = lmn_store_open_local(NULL, root, &store, &err);
-    if (st == LMN_OK)
-        st = lmn_file_open(store, path, NULL, &file, &err);
-    lmn_store_release(store);
-    Py_END_ALLOW_THREADS if (st != LMN_OK) return raise_error(state, &err);
+    Py_BEGIN_ALLOW_THREADS
+        st = lmn_store_open_local(NULL, root, &store, &err);
+        if (st == LMN_OK)
+            st = lmn_file_open(store, path, NULL, &file, &err);
+        lmn_store_release(store);
+    Py_END_ALLOW_THREADS
+    if (st != LMN_OK)
+        return raise_error(state, &err);
     self = (struct file_object *)((allocfunc)PyType_GetSlot(type, Py_tp_alloc))(type, 0);
     if (self == NULL) {
         lmn_file_release(file);
@@ -36,9 +39,12 @@ static void file_dealloc(PyObject *op)
 {
     struct file_object *self = (struct file_object *)op;
     PyTypeObject *type = Py_TYPE(op);
+    freefunc free_object = (freefunc)PyType_GetSlot(type, Py_tp_free);
 
-    Py_BEGIN_ALLOW_THREADS lmn_file_release(self->file);
-    Py_END_ALLOW_THREADS((freefunc)PyType_GetSlot(type, Py_tp_free))(op);
+    Py_BEGIN_ALLOW_THREADS
+        lmn_file_release(self->file);
+    Py_END_ALLOW_THREADS
+    free_object(op);
     Py_DECREF(type);
 }
 
@@ -139,8 +145,10 @@ static PyObject *file_scan(PyObject *op, PyObject *args, PyObject *kwargs)
     options.batch_bytes_max = batch_bytes;
     options.prefetch_bytes_max = prefetch_bytes;
     options.threads = threads;
-    Py_BEGIN_ALLOW_THREADS st = lmn_file_scan(self->file, &options, &stream, &err);
-    Py_END_ALLOW_THREADS PyMem_Free(name);
+    Py_BEGIN_ALLOW_THREADS
+        st = lmn_file_scan(self->file, &options, &stream, &err);
+    Py_END_ALLOW_THREADS
+    PyMem_Free(name);
     Py_XDECREF(keep);
     if (st != LMN_OK)
         return raise_error(state_of(op), &err);
@@ -171,8 +179,11 @@ static PyObject *file_next(PyObject *op, PyObject *capsule)
 
     if (stream == NULL)
         return NULL;
-    Py_BEGIN_ALLOW_THREADS st = lmn_file_scan_next(stream, &array, &err);
-    Py_END_ALLOW_THREADS if (st != LMN_OK) return raise_error(state_of(op), &err);
+    Py_BEGIN_ALLOW_THREADS
+        st = lmn_file_scan_next(stream, &array, &err);
+    Py_END_ALLOW_THREADS
+    if (st != LMN_OK)
+        return raise_error(state_of(op), &err);
     if (array.release == NULL)
         Py_RETURN_NONE;
     if (stream->get_schema(stream, &schema) != 0) {
@@ -209,13 +220,16 @@ static PyObject *file_take(PyObject *op, PyObject *args, PyObject *kwargs)
     }
     options.column = name;
     options.blobs = blob_bytes ? LMN_BLOB_BYTES : LMN_BLOB_DESCRIPTORS;
-    Py_BEGIN_ALLOW_THREADS st = lmn_file_schema(self->file, &options, &schema, &err);
-    if (st == LMN_OK) {
-        st = lmn_file_take(self->file, rows.buf, (uint64_t)rows.len / 8, &options, &array, &err);
-        if (st != LMN_OK)
-            schema.release(&schema);
-    }
-    Py_END_ALLOW_THREADS PyBuffer_Release(&rows);
+    Py_BEGIN_ALLOW_THREADS
+        st = lmn_file_schema(self->file, &options, &schema, &err);
+        if (st == LMN_OK) {
+            st = lmn_file_take(self->file, rows.buf, (uint64_t)rows.len / 8, &options, &array,
+                               &err);
+            if (st != LMN_OK)
+                schema.release(&schema);
+        }
+    Py_END_ALLOW_THREADS
+    PyBuffer_Release(&rows);
     PyMem_Free(name);
     Py_XDECREF(keep);
     if (st != LMN_OK)
@@ -236,7 +250,7 @@ static PyObject *file_blob(PyObject *op, PyObject *args)
     if (!PyArg_ParseTuple(args, "sK", &column, &row))
         return NULL;
     Py_BEGIN_ALLOW_THREADS
-    st = lmn_file_blob(self->file, column, row, &blob, &err);
+        st = lmn_file_blob(self->file, column, row, &blob, &err);
     Py_END_ALLOW_THREADS
     if (st != LMN_OK)
         return raise_error(state_of(op), &err);
@@ -262,7 +276,7 @@ static PyObject *file_read_blob(PyObject *op, PyObject *args)
     blob.position = position;
     PyOS_snprintf(blob.path, sizeof blob.path, "%s", path);
     Py_BEGIN_ALLOW_THREADS
-    st = lmn_file_read_blob(self->file, &blob, offset, into.buf, (size_t)into.len, &err);
+        st = lmn_file_read_blob(self->file, &blob, offset, into.buf, (size_t)into.len, &err);
     Py_END_ALLOW_THREADS
     PyBuffer_Release(&into);
     if (st != LMN_OK)

@@ -133,17 +133,22 @@ static enum lmn_status layout_make(const struct ArrowSchema *schema, struct lmn_
     if (depth > DEPTH_MAX)
         return lmn_fail(err, LMN_E_UNSUPPORTED, "field \"%s\": types nest deeper than %d", name,
                         DEPTH_MAX);
-    if (ArrowSchemaViewInit(&view, schema, &reason) != NANOARROW_OK)
-        return lmn_fail(err, LMN_E_INVALID, "field \"%s\" has a bad Arrow type: %s", name,
-                        reason.message);
     layout = lmn__arena_alloc(arena, sizeof *layout);
     if (layout == NULL)
         return lmn__arena_fail(arena, "a type", err);
+    *layout_out = layout;
+    /* Arrow has fixed-size binaries of no bytes, nanoarrow has not. */
+    if (strcmp(schema->format, "w:0") == 0) {
+        layout->kind = LMN__LAYOUT_FIXED;
+        return LMN_OK;
+    }
+    if (ArrowSchemaViewInit(&view, schema, &reason) != NANOARROW_OK)
+        return lmn_fail(err, LMN_E_INVALID, "field \"%s\" has a bad Arrow type: %s", name,
+                        reason.message);
     if (!storage_layout(&view, layout))
         return lmn_fail(err, LMN_E_UNSUPPORTED,
                         "field \"%s\": Lance has no place for the Arrow type %s (\"%s\")", name,
                         ArrowTypeString(view.type), schema->format);
-    *layout_out = layout;
     if (schema->dictionary != NULL)
         return dictionary_make(schema, &view, arena, depth, layout, err);
     return children_make(schema, arena, depth, layout, err);

@@ -6,7 +6,12 @@
 
 #include "base/math.h"
 
-enum { LZ4_PREFIX_BYTES = 4, ZSTD_PREFIX_BYTES = 8, GUESS_BYTES_MIN = 64 << 10 };
+enum {
+    LZ4_PREFIX_BYTES = 4,
+    LZ4_EXPANSION_MAX = 255,
+    ZSTD_PREFIX_BYTES = 8,
+    GUESS_BYTES_MIN = 64 << 10
+};
 
 static enum lmn_status lz4_append(struct lmn__scratch *scratch, struct lmn__span bytes,
                                   struct lmn__vec *out, struct lmn_error *err)
@@ -19,7 +24,7 @@ static enum lmn_status lz4_append(struct lmn__scratch *scratch, struct lmn__span
     if (bytes.len < LZ4_PREFIX_BYTES || bytes.len > INT32_MAX)
         return lmn_fail(err, LMN_E_CORRUPT, "an lz4 block of %zu bytes", bytes.len);
     plain = lmn__load_u32(bytes.data);
-    if (plain > INT32_MAX)
+    if (plain > INT32_MAX || plain / LZ4_EXPANSION_MAX > bytes.len)
         return lmn_fail(err, LMN_E_CORRUPT, "an lz4 block that claims %u bytes", plain);
     st = lmn__vec_extend(out, scratch->env->pool, plain, &at, err);
     if (st != LMN_OK)
@@ -71,30 +76,14 @@ static enum lmn_status zstd_stream(struct lmn__scratch *scratch, struct lmn__spa
     return LMN_OK;
 }
 
-static enum lmn_status zstd_append(struct lmn__scratch *scratch, struct lmn__span bytes,
-                                   struct lmn__vec *out, struct lmn_error *err)
+/* A frame that says how much it holds. */
+static enum lmn_status zstd_whole(struct lmn__scratch *scratch, struct lmn__span frame,
+                                  uint64_t plain, struct lmn__vec *out, struct lmn_error *err)
 {
-    struct lmn__span frame = bytes;
-    uint64_t plain;
-    size_t got;
     uint8_t *at;
-    enum lmn_status st;
+    size_t got;
+    enum lmn_status st = lmn__vec_extend(out, scratch->env->pool, plain, &at, err);
 
-    if (scratch->zstd_reader == NULL)
-        scratch->zstd_reader = ZSTD_createDCtx();
-    if (scratch->zstd_reader == NULL)
-        return lmn__no_memory(err, "a zstd context", 0);
-    if (is_bare_frame(bytes)) {
-        plain = ZSTD_getFrameContentSize(bytes.data, bytes.len);
-        if (plain == ZSTD_CONTENTSIZE_UNKNOWN)
-            return zstd_stream(scratch, bytes, out, err);
-    } else {
-        if (bytes.len < ZSTD_PREFIX_BYTES)
-            return lmn_fail(err, LMN_E_CORRUPT, "a zstd frame of %zu bytes", bytes.len);
-        plain = lmn__load_u64(bytes.data);
-        frame = (struct lmn__span){ bytes.data + ZSTD_PREFIX_BYTES, bytes.len - ZSTD_PREFIX_BYTES };
-    }
-    st = lmn__vec_extend(out, scratch->env->pool, plain, &at, err);
     if (st != LMN_OK)
         return st;
     got = ZSTD_decompressDCtx(scratch->zstd_reader, at, plain, frame.data, frame.len);
@@ -103,6 +92,38 @@ static enum lmn_status zstd_append(struct lmn__scratch *scratch, struct lmn__spa
                         "a zstd frame of %zu bytes does not decompress to %llu bytes", frame.len,
                         (unsigned long long)plain);
     return LMN_OK;
+}
+
+static enum lmn_status zstd_append(struct lmn__scratch *scratch, struct lmn__span bytes,
+                                   struct lmn__vec *out, struct lmn_error *err)
+{
+    bool bare = is_bare_frame(bytes);
+    size_t before = out->len, prefix = bare ? 0 : ZSTD_PREFIX_BYTES;
+    struct lmn__span frame;
+    uint64_t claimed, plain;
+    enum lmn_status st;
+
+    if (scratch->zstd_reader == NULL)
+        scratch->zstd_reader = ZSTD_createDCtx();
+    if (scratch->zstd_reader == NULL)
+        return lmn__no_memory(err, "a zstd context", 0);
+    if (bytes.len < prefix)
+        return lmn_fail(err, LMN_E_CORRUPT, "a zstd frame of %zu bytes", bytes.len);
+    frame = (struct lmn__span){ bytes.data + prefix, bytes.len - prefix };
+    plain = ZSTD_getFrameContentSize(frame.data, frame.len);
+    claimed = bare ? plain : lmn__load_u64(bytes.data);
+    if (plain == ZSTD_CONTENTSIZE_UNKNOWN) {
+        st = zstd_stream(scratch, frame, out, err);
+        plain = out->len - before;
+    } else if (plain == ZSTD_CONTENTSIZE_ERROR || plain != claimed) {
+        st = lmn_fail(err, LMN_E_CORRUPT, "a zstd frame of %zu bytes", frame.len);
+    } else {
+        st = zstd_whole(scratch, frame, plain, out, err);
+    }
+    if (st == LMN_OK && !bare && plain != claimed)
+        st = lmn_fail(err, LMN_E_CORRUPT, "a zstd frame of %llu bytes instead of %llu",
+                      (unsigned long long)plain, (unsigned long long)claimed);
+    return st;
 }
 
 enum lmn_status lmn__decompress_append(struct lmn__scratch *scratch, enum lmn__scheme scheme,

@@ -199,7 +199,8 @@ static enum lmn_status merge_page(const struct lmn__values *values, struct lmn__
     const struct lmn__builder *page = &values->dictionary;
     enum lmn_status st = LMN_OK;
 
-    leaf->merge_identity = all->length == 0;
+    /* A page's dictionary may hold a value several times; if that is too many, each counts once. */
+    leaf->merge_identity = all->length == 0 && page->length <= leaf->builder->layout->dimension;
     for (uint64_t i = 0; leaf->merge_identity && st == LMN_OK && i < page->length; i++)
         st = add_value(page, i, all, err);
     if (leaf->merge_identity || st != LMN_OK)

@@ -6,7 +6,7 @@
 #include "codec/bitpack.h"
 #include "codec/compress.h"
 
-enum { ZERO_GROUPS_MAX = 1024 };
+enum { ZERO_GROUPS_MAX = 1024, LEVELS_LOST = 1 << 16 };
 
 struct part {
     uint64_t count, first, take;
@@ -246,6 +246,35 @@ enum lmn_status lmn__fixed_decode_block(struct lmn__scratch *scratch,
                                     buffer[0].len - 8 - values_bytes };
     buffer[0] = (struct lmn__span){ buffer[0].data + 8, values_bytes };
     return decode_plain(encoding, buffer, 2, &part, err);
+}
+
+/* Run lengths of an RLE block, added up. */
+static uint64_t rle_count(struct lmn__span block)
+{
+    uint64_t values_bytes = block.len >= 8 ? lmn__load_u64(block.data) : UINT64_MAX, sum = 0;
+
+    if (values_bytes == UINT64_MAX || values_bytes > block.len - 8)
+        return 0;
+    for (uint64_t i = 8 + values_bytes; i < block.len; i++)
+        sum += block.data[i];
+    return sum;
+}
+
+uint64_t lmn__fixed_level_count(const struct lmn__encoding *encoding, struct lmn__span block,
+                                uint16_t count)
+{
+    size_t group_bytes = lmn__packed_bytes(encoding->packed_bits);
+    uint64_t found = count;
+
+    if (encoding->kind == LMN__ENC_RLE) {
+        found = rle_count(block);
+    } else if (encoding->kind == LMN__ENC_FLAT) {
+        found = block.len / sizeof count;
+    } else if (encoding->kind == LMN__ENC_OUT_OF_LINE && group_bytes != 0) {
+        while ((found + LEVELS_LOST) / LMN__PACK_COUNT * group_bytes <= block.len)
+            found += LEVELS_LOST;
+    }
+    return found % LEVELS_LOST == count ? found : count;
 }
 
 enum lmn_status lmn__fixed_open_bits(struct lmn__scratch *scratch,

@@ -36,6 +36,14 @@ LMN_MUST_USE enum lmn_status lmn__fixed_decode_block(struct lmn__scratch *scratc
                                                      struct lmn_error *err);
 
 /*
+ * How many levels a block holds whose number is known modulo 65536 only: chunks of early writers
+ * can have more than the 16 bits of their header count. The block's own size tells; where it does
+ * not, the answer is `count`.
+ */
+uint64_t lmn__fixed_level_count(const struct lmn__encoding *encoding, struct lmn__span block,
+                                uint16_t count);
+
+/*
  * The `count` bits of booleans in a buffer or block: flat, or flat inside lz4 or zstd. They stay
  * in `buffer`, or lie in the scratch until its next use.
  *

@@ -24,7 +24,7 @@ static uint32_t control_width(const struct lmn__page_layout *layout)
 
 bool lmn__fullzip_has_index(const struct lmn__page_layout *layout)
 {
-    return layout->value_bits == 0 || layout->rep_bits != 0;
+    return layout->length_bits != 0 || layout->rep_bits != 0;
 }
 
 static enum lmn_status check_page(struct lmn__fullzip *page, struct lmn__arena *arena,
@@ -32,7 +32,7 @@ static enum lmn_status check_page(struct lmn__fullzip *page, struct lmn__arena *
 {
     const struct lmn__page_layout *layout = page->layout;
 
-    if (layout->value_bits != 0) {
+    if (layout->length_bits == 0) {
         enum lmn_status st = lmn__zipped_init(&page->fixed, layout->values, page->leaf_layout, err);
 
         if (st == LMN_OK && page->fixed.bytes != layout->value_bits / 8)
@@ -137,12 +137,20 @@ static enum lmn_status count_items(struct lmn__builder **builder, uint64_t *coun
     return LMN_OK;
 }
 
-static enum lmn_status append_plain(struct lmn__leaf *leaf, struct lmn__block *block,
-                                    struct lmn__span data, uint64_t count, struct lmn_error *err)
+/* Rows without control words: the buffer is the column, or holds nothing. */
+static enum lmn_status append_plain(const struct lmn__fullzip *page, struct lmn__leaf *leaf,
+                                    struct lmn__block *block, struct lmn__span data, uint64_t count,
+                                    struct lmn_error *err)
 {
+    const struct lmn__levels levels = { NULL, NULL, count };
     struct lmn__builder *builder = leaf->builder;
-    enum lmn_status st = count_items(&builder, &count, err);
+    uint64_t visible;
+    enum lmn_status st = lmn__levels_append(page->layout, &leaf->path, &levels, &visible, err);
 
+    if (st == LMN_OK && page->fixed.bytes == 0)
+        return lmn__builder_put_empty(builder, count, err);
+    if (st == LMN_OK)
+        st = count_items(&builder, &count, err);
     if (st != LMN_OK)
         return st;
     if (block != NULL && builder->values.len == 0 && data.len != 0) {
@@ -182,7 +190,7 @@ static enum lmn_status take_entry(const struct lmn__fullzip *page, struct lmn__s
     batch->rep[batch->count++] = (uint16_t)(word >> layout->def_bits);
     if (def > layout->def_visible_max)
         return LMN_OK;
-    if (layout->value_bits == 0) {
+    if (width != 0) {
         if (def != 0) {
             batch->value[batch->visible++] = (struct lmn__span){ NULL, 0 };
             return LMN_OK;
@@ -253,7 +261,7 @@ static enum lmn_status put_bools(struct lmn__builder *builder, const struct batc
 static enum lmn_status put_one(const struct lmn__fullzip *page, struct lmn__leaf *leaf,
                                struct lmn__span value, struct lmn_error *err)
 {
-    if (page->layout->value_bits != 0)
+    if (page->layout->length_bits == 0)
         return lmn__zipped_append(&page->fixed, value.data, leaf->builder, err);
     if (value.data == NULL)
         return lmn__builder_put_empty(leaf->builder, 1, err);
@@ -290,14 +298,9 @@ enum lmn_status lmn__fullzip_append(const struct lmn__fullzip *page, struct lmn_
     struct batch batch;
     enum lmn_status st = LMN_OK;
 
-    /* Without control words the buffer is the column. */
-    if (page->fixed.plain && page->control_bytes == 0) {
-        struct lmn__levels levels = { NULL, NULL, count };
-        uint64_t visible;
-
-        st = lmn__levels_append(page->layout, &leaf->path, &levels, &visible, err);
-        return st != LMN_OK ? st : append_plain(leaf, block, data, count, err);
-    }
+    if (page->control_bytes == 0 && page->layout->length_bits == 0 &&
+        (page->fixed.plain || page->fixed.bytes == 0))
+        return append_plain(page, leaf, block, data, count, err);
     while (st == LMN_OK && data.len != 0) {
         batch.count = batch.visible = 0;
         while (st == LMN_OK && data.len != 0 && batch.count < BATCH_MAX)

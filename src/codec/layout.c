@@ -208,7 +208,9 @@ static enum lmn_status read_full_zip(const struct pb_full_zip *pb, struct lmn__a
     if (pb->bits_rep > 16 || pb->bits_def > 16)
         return lmn_fail(err, LMN_E_CORRUPT, "a full-zip page with levels of %u and %u bits",
                         pb->bits_rep, pb->bits_def);
-    if ((pb->bits_per_value == 0) == (pb->bits_per_offset == 0) || pb->bits_per_value % 8 != 0 ||
+    if ((pb->bits_per_value != 0 && pb->bits_per_offset != 0) || pb->bits_per_value % 8 != 0 ||
+        (pb->bits_per_value == 0 && pb->bits_per_offset == 0 &&
+         layout->values->kind != LMN__ENC_CONSTANT) ||
         (pb->bits_per_offset != 0 && pb->bits_per_offset != 32 && pb->bits_per_offset != 64))
         return lmn_fail(err, LMN_E_CORRUPT, "a full-zip page of %u bits per value, %u per length",
                         pb->bits_per_value, pb->bits_per_offset);

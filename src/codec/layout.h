@@ -48,8 +48,8 @@ struct lmn__page_layout {
     bool has_row_index;    /* mini-block: a repetition index is the last buffer */
 
     uint32_t rep_bits, def_bits; /* full-zip: of the control word */
-    uint32_t value_bits;         /* full-zip: of a fixed value; 0: variable */
-    uint32_t length_bits;        /* full-zip: of a variable value's length */
+    uint32_t value_bits;         /* full-zip: of a fixed value; 0 when all its items are null */
+    uint32_t length_bits;        /* full-zip: of a variable value's length; 0: values are fixed */
     uint64_t visible_count;      /* full-zip: values */
 
     struct lmn__span inline_value;        /* constant; .data NULL: none */

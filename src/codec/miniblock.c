@@ -281,8 +281,9 @@ static enum lmn_status append_chunk(const struct lmn__miniblock *page, struct lm
 
     if (st != LMN_OK)
         return st;
-    if (layout->rep == NULL)
-        chunk.entry_count = chunk.value_count;
+    chunk.entry_count = layout->rep == NULL ? chunk.value_count
+                                            : lmn__fixed_level_count(layout->rep, chunk.rep,
+                                                                     (uint16_t)chunk.entry_count);
     st = decode_levels(layout, &chunk, leaf->scratch, &levels, err);
     if (st != LMN_OK)
         return st;

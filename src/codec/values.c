@@ -291,7 +291,7 @@ enum lmn_status lmn__values_repeat(struct lmn__builder *builder, struct lmn__spa
         return st;
     }
     st = lmn__builder_extend(builder, count, &at, err);
-    for (uint64_t i = 0; st == LMN_OK && i < count; i++)
+    for (uint64_t i = 0; st == LMN_OK && value.len != 0 && i < count; i++)
         memcpy(at + i * value.len, value.data, value.len);
     return st;
 }

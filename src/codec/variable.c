@@ -7,6 +7,7 @@
  * In a block they count from the start of the bytes:
  *
  *     width in bits   start of the bytes   offset[0 .. n]   bytes     (all numbers of that width)
+ *     width in bits, one byte   n   start   offset[0 .. n]   bytes    (early writers of 2.1)
  *
  * With FSST the offsets count codes, not bytes.
  */
@@ -209,30 +210,47 @@ enum lmn_status lmn__variable_decode_chunk(struct lmn__scratch *scratch,
     return put_strings(variable, &strings, first, take, builder, err);
 }
 
+/*
+ * Where the offsets of a block begin, of which width they are, and where the bytes begin. The
+ * early form has the number of strings in bytes 1 and on, the other one zeros.
+ */
+static enum lmn_status read_block_header(struct lmn__span block, struct strings *strings,
+                                         uint64_t *start_out, struct lmn_error *err)
+{
+    bool early = block.len >= 4 && lmn__load_u32(block.data) >> 8 != 0;
+    uint32_t bits = block.len >= 4 ? block.data[0] : 0, width = bits / 8;
+    size_t head = early ? 1 + 2 * width : 2 * width;
+
+    *start_out = 0;
+    if (block.len < 4 || (bits != 32 && bits != 64))
+        return lmn_fail(err, LMN_E_CORRUPT, "a block of strings of %zu bytes, offsets of %u bits",
+                        block.len, bits);
+    if (block.len < head)
+        return lmn_fail(err, LMN_E_CORRUPT, "a block of strings of %zu bytes", block.len);
+    strings->width = width;
+    strings->offset = block.data + head;
+    strings->data_len = block.len - head;
+    *start_out = lmn__load_uint(block.data + head - width, width);
+    return LMN_OK;
+}
+
 enum lmn_status lmn__variable_decode_block(struct lmn__scratch *scratch,
                                            const struct lmn__variable *variable,
                                            struct lmn__span block, uint64_t count,
                                            struct lmn__builder *builder, struct lmn_error *err)
 {
     struct strings strings = { 0 };
-    uint64_t start, offset_bytes, bits;
+    uint64_t start, offset_bytes;
     enum lmn_status st = open_general(scratch, variable, &block, err);
 
+    if (st == LMN_OK)
+        st = read_block_header(block, &strings, &start, err);
     if (st != LMN_OK)
         return st;
-    if (block.len < 16 && (block.len < 8 || lmn__load_u32(block.data) != 32))
-        return lmn_fail(err, LMN_E_CORRUPT, "a block of strings of %zu bytes", block.len);
-    bits = lmn__load_u32(block.data);
-    if (bits != 32 && bits != 64)
-        return lmn_fail(err, LMN_E_UNSUPPORTED, "a block of strings with offsets of %llu bits",
-                        (unsigned long long)bits);
-    strings.width = (uint32_t)bits / 8;
-    start = lmn__load_uint(block.data + strings.width, strings.width);
     if (count == UINT64_MAX || !lmn__mul_u64(count + 1, strings.width, &offset_bytes) ||
-        offset_bytes > block.len - 2 * strings.width || start > block.len)
+        offset_bytes > strings.data_len || start > block.len)
         return lmn_fail(err, LMN_E_CORRUPT, "a block of %zu bytes has no room for %llu strings",
                         block.len, (unsigned long long)count);
-    strings.offset = block.data + 2 * strings.width;
     strings.data = block.data + start;
     strings.data_len = block.len - start;
     return put_strings(variable, &strings, 0, count, builder, err);

@@ -26,7 +26,7 @@ enum lmn_status lmn__zipped_init(struct lmn__zipped *zipped, const struct lmn__e
         leaf = leaf->child[0];
     }
     zipped->bytes = validity;
-    if (encoding->kind == LMN__ENC_CONSTANT && leaf != layout)
+    if (encoding->kind == LMN__ENC_CONSTANT && layout->kind == LMN__LAYOUT_FIXED_LIST)
         return LMN_OK;
     if (encoding->kind != LMN__ENC_FLAT || leaf->kind != LMN__LAYOUT_FIXED ||
         (encoding->bits != leaf->bits && !(leaf->bits == 1 && encoding->bits == 8)))

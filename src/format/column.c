@@ -49,13 +49,7 @@ static enum lmn_status read_encoding(const struct lmn_file *file, struct lmn__co
     page->description = any.value;
     if (file->footer.minor == 0)
         return lmn__array_encoding_read(any.value, &column->arena, &page->array, err);
-    st = lmn__page_layout_read(any.value, &column->arena, &page->layout, err);
-    if (st != LMN_OK)
-        return st;
-    if (page->layout->kind == LMN__PAGE_MINI_BLOCK &&
-        page->layout->large_chunks != (file->footer.minor >= 2))
-        return lmn_fail(err, LMN_E_CORRUPT, "chunk sizes of another file version");
-    return LMN_OK;
+    return lmn__page_layout_read(any.value, &column->arena, &page->layout, err);
 }
 
 static enum lmn_status read_page(const struct lmn_file *file, struct lmn__column *column,

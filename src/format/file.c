@@ -105,6 +105,12 @@ static enum lmn_status read_schema(struct lmn_file *file, const struct tail *tai
         return lmn_fail(err, LMN_E_CORRUPT, "the schema asks for %u columns, the file has %u",
                         file->schema.column_count, file->footer.column_count);
     st = lmn__projection_init(&file->all, file->env, &file->schema, NULL, 0, false, err);
+    if (st == LMN_E_INVALID) {
+        /* A type that Arrow does not have: the file is to blame, not the caller. */
+        st = LMN_E_CORRUPT;
+        if (err != NULL)
+            err->status = st;
+    }
     if (st == LMN_OK)
         lmn__projection_set_layouts(&file->all, &file->schema);
     return st;

@@ -34,6 +34,7 @@ static struct lmn__node *first_child(const struct lmn__projection *projection,
 static bool select_all(struct lmn__projection *projection, struct lmn__selected *selected)
 {
     selected->child_count = 0;
+    selected->whole = true;
     for (const struct lmn__node *node = first_child(projection, selected->node); node != NULL;
          node = node->next) {
         struct lmn__selected *child = select_new(projection, node, room_of(projection, node));
@@ -99,6 +100,12 @@ static struct lmn__selected *find_selected(const struct lmn__selected *parent,
     return NULL;
 }
 
+/* Is there no way to read a part of this node? */
+static bool is_whole(const struct lmn__node *node)
+{
+    return node->packed || lmn__span_equal(node->field->logical_type, "map");
+}
+
 static enum lmn_status select_path(struct lmn__projection *projection, const char *path,
                                    struct lmn_error *err)
 {
@@ -113,10 +120,10 @@ static enum lmn_status select_path(struct lmn__projection *projection, const cha
         if (node == NULL && at->node != NULL && at->node->child_count == 1 &&
             at->node->kind != LMN__NODE_STRUCT)
             node = at->node->child;
-        if (node == NULL || (rest != NULL && node->packed))
+        if (node == NULL || (rest != NULL && is_whole(node)))
             return not_found(projection, at->node, path, err);
         child = find_selected(at, node);
-        if (child != NULL && (rest == NULL || child->child_count == node->child_count))
+        if (child != NULL && (rest == NULL || child->whole))
             return lmn_fail(err, LMN_E_INVALID, "column \"%.100s\" is asked for twice", path);
         if (child == NULL) {
             child = select_new(projection, node, room_of(projection, node));

@@ -11,6 +11,7 @@
 /* A node that is read, with those of its children that are. */
 struct lmn__selected {
     const struct lmn__node *node; /* NULL for the root, whose children are the columns */
+    bool whole;                   /* with everything below it */
     uint32_t child_count;
     struct lmn__selected **child;
 };

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/math.h"
+#include "base/utf8.h"
 
 /* Children of a blob descriptor; in files they stand behind their struct as if on top level. */
 enum { BLOB_FIELD_COUNT = 5 };
@@ -170,6 +171,8 @@ enum lmn_status lmn__schema_read(const struct lmn__pb_schema *pb, uint32_t minor
         node->name = lmn__arena_strndup(arena, field[i].name.data, field[i].name.len);
         if (node->name == NULL)
             return lmn__arena_fail(arena, "a schema", err);
+        if (!lmn__utf8_valid(field[i].name) || !lmn__utf8_valid(field[i].logical_type))
+            return lmn_fail(err, LMN_E_CORRUPT, "the name or type of field %u is no text", i);
         st = set_kind(node, err);
         if (st == LMN_OK)
             st = place_node(schema, node, i != 0 ? &schema->node[i - 1] : NULL, err);

@@ -131,6 +131,10 @@ static enum lmn_status list_piece(void *context, struct lmn__v20_page *page, uin
         st = lmn_fail(err, LMN_E_CORRUPT, "a page of lists that is none");
     if (st == LMN_OK)
         st = lmn__v20_read_ends(page, list, first, count, &block, &len, &null, &start, &total, err);
+    if (st == LMN_OK && !lmn__range_fits(start, total, list->item_count))
+        st = lmn_fail(err, LMN_E_CORRUPT, "lists of %llu items from %llu on in a page of %llu",
+                      (unsigned long long)total, (unsigned long long)start,
+                      (unsigned long long)list->item_count);
     if (st == LMN_OK)
         st = ranges_add(&read->items, read->page_items + start, total, err);
     for (uint64_t i = 0; st == LMN_OK && i < count; i++) {
