@@ -29,7 +29,9 @@ def make_columns(scale):
 
     rng = np.random.default_rng(7)
     letters = np.frombuffer(b"abcdefghijklmnopqrstuvwxyz", "u1")
-    words = [letters[rng.integers(0, 26, rng.integers(3, 10))].tobytes().decode() for _ in range(2000)]
+    words = [
+        letters[rng.integers(0, 26, rng.integers(3, 10))].tobytes().decode() for _ in range(2000)
+    ]
 
     def rows(count):
         return max(int(count * scale), 100)
@@ -72,10 +74,9 @@ def make_columns(scale):
 def measure_kind(table, folder, version, threads):
     """Seconds (ours, theirs) per step, and the sizes of both files."""
     import lance.file
+    import leman
     import numpy as np
     from measure import best_of_both
-
-    import leman
 
     theirs, ours = os.path.join(folder, "theirs.lance"), os.path.join(folder, "ours.lance")
     row_bytes = table.nbytes / max(table.num_rows, 1)

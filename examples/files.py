@@ -5,9 +5,8 @@ import random
 import struct
 import zlib
 
-import pyarrow as pa
-
 import leman
+import pyarrow as pa
 
 ROWS, SIDE, DIMENSION = 500, 32, 64
 CAPTIONS = ["a red square", "a green circle", "a blue line", None]
