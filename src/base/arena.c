@@ -98,3 +98,40 @@ enum lmn_status lmn__arena_fail(const struct lmn__arena *arena, const char *what
     return lmn_fail(err, LMN_E_NO_MEMORY, "no memory for %s (%llu of at most %llu bytes used)",
                     what, (unsigned long long)arena->bytes, (unsigned long long)arena->bytes_max);
 }
+
+struct lmn__arena *lmn__arena_new(struct lmn_env *env)
+{
+    struct lmn__arena *arena = lmn__alloc(env, sizeof *arena);
+
+    if (arena != NULL)
+        lmn__arena_init(arena, lmn_env_acquire(env), 0);
+    return arena;
+}
+
+void lmn__arena_free(struct lmn__arena *arena)
+{
+    struct lmn_env *env;
+
+    if (arena == NULL)
+        return;
+    env = arena->env;
+    lmn__arena_deinit(arena);
+    lmn__free(env, arena);
+    lmn_env_release(env);
+}
+
+enum lmn_status lmn__arena_keep(struct lmn__arena *arena, struct lmn__buf *buf, const char *what,
+                                struct lmn__span *bytes_out, struct lmn_error *err)
+{
+    enum lmn_status st = lmn__buf_status(buf, what, err);
+
+    *bytes_out = (struct lmn__span){ NULL, 0 };
+    if (st == LMN_OK) {
+        bytes_out->data = (const uint8_t *)lmn__arena_strndup(arena, buf->data, buf->len);
+        bytes_out->len = buf->len;
+        if (bytes_out->data == NULL)
+            st = lmn__arena_fail(arena, what, err);
+    }
+    lmn__buf_deinit(buf);
+    return st;
+}

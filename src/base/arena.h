@@ -7,6 +7,7 @@
 #ifndef LMN_BASE_ARENA_H
 #define LMN_BASE_ARENA_H
 
+#include "base/buf.h"
 #include "base/env.h"
 
 struct lmn__arena_chunk;
@@ -23,6 +24,11 @@ struct lmn__arena {
 void lmn__arena_init(struct lmn__arena *arena, struct lmn_env *env, uint64_t bytes_max);
 void lmn__arena_deinit(struct lmn__arena *arena);
 
+/* An arena that owns itself and keeps its environment alive; NULL when the heap is exhausted. */
+struct lmn__arena *lmn__arena_new(struct lmn_env *env);
+/* NULL is ignored. */
+void lmn__arena_free(struct lmn__arena *arena);
+
 /* Zeroed memory, aligned for any object; NULL when the heap or the limit is exhausted. */
 void *lmn__arena_alloc(struct lmn__arena *arena, size_t bytes);
 
@@ -31,6 +37,14 @@ void *lmn__arena_array(struct lmn__arena *arena, size_t count, size_t bytes);
 
 /* A copy with a terminating NUL. */
 char *lmn__arena_strndup(struct lmn__arena *arena, const void *text, size_t len);
+
+/*
+ * Move what a buffer holds into the arena and free the buffer, also on failure. `what` names it in
+ * the message.
+ */
+LMN_MUST_USE enum lmn_status lmn__arena_keep(struct lmn__arena *arena, struct lmn__buf *buf,
+                                             const char *what, struct lmn__span *bytes_out,
+                                             struct lmn_error *err);
 
 /* The status and message of a failed request. */
 enum lmn_status lmn__arena_fail(const struct lmn__arena *arena, const char *what,

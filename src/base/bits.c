@@ -62,3 +62,25 @@ uint64_t lmn__bits_count(const uint8_t *bits, uint64_t first, uint64_t count)
         set += lmn__bit_get(bits, first);
     return set;
 }
+
+uint64_t lmn__bits_run(const uint8_t *bits, uint64_t at, uint64_t end, bool value)
+{
+    uint64_t from = at;
+
+    while (at < end) {
+        uint64_t shift = at & 7, bytes = lmn__bits_bytes(shift + (end - at)), word = 0, other;
+
+        if (bytes >= 8)
+            memcpy(&word, bits + at / 8, 8);
+        else
+            memcpy(&word, bits + at / 8, bytes);
+        bytes = bytes < 8 ? bytes : 8;
+        other = (value ? ~word : word) >> shift; /* bits that end the run */
+        if (other != 0 && (uint64_t)__builtin_ctzll(other) < bytes * 8 - shift) {
+            at += (uint64_t)__builtin_ctzll(other);
+            break;
+        }
+        at += bytes * 8 - shift;
+    }
+    return (at < end ? at : end) - from;
+}

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -91,6 +92,11 @@ enum lmn_status lmn__dir_sync(const char *path, struct lmn_error *err)
     return st;
 }
 
+enum lmn_status lmn__dir_remove(const char *path, struct lmn_error *err)
+{
+    return rmdir(path) == 0 ? LMN_OK : fail_dir(err, errno, "remove", path);
+}
+
 /* Some file systems leave the type out of the entry. */
 static bool entry_is_directory(DIR *dir, const struct dirent *entry)
 {
@@ -124,5 +130,32 @@ enum lmn_status lmn__dir_list(const char *path, lmn__dir_entry_fn entry, void *c
             st = entry(context, item->d_name, entry_is_directory(dir, item), err);
     }
     closedir(dir);
+    return st;
+}
+
+enum lmn_status lmn__dir_remove_all(const char *path, struct lmn_error *err)
+{
+    DIR *dir = opendir(path);
+    struct dirent *entry;
+    enum lmn_status st = LMN_OK;
+
+    if (dir == NULL)
+        return fail_dir(err, errno, "open", path);
+    while (st == LMN_OK && (entry = readdir(dir)) != NULL) {
+        char inner[PATH_MAX];
+        struct stat info;
+
+        if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
+            continue;
+        if (snprintf(inner, sizeof inner, "%s/%s", path, entry->d_name) >= (int)sizeof inner)
+            st = fail_dir(err, ENAMETOOLONG, "remove", path);
+        else if (lstat(inner, &info) == 0 && S_ISDIR(info.st_mode))
+            st = lmn__dir_remove_all(inner, err);
+        else
+            st = lmn__file_remove(inner, err);
+    }
+    closedir(dir);
+    if (st == LMN_OK && rmdir(path) != 0)
+        st = fail_dir(err, errno, "remove", path);
     return st;
 }

@@ -10,7 +10,7 @@
 #include "base/math.h"
 
 /* One call moves at most this much; Linux itself stops at 2 GiB. */
-enum { TRANSFER_BYTES_MAX = 1 << 30 };
+enum { TRANSFER_BYTES_MAX = 1 << 30, NS_PER_S = 1000000000 };
 
 /* A part of the path that is a file where a directory is wanted means: there is no such file. */
 static enum lmn_status status_of(int os_errno)
@@ -63,6 +63,22 @@ enum lmn_status lmn__file_size(const struct lmn__file *file, const char *path, u
     if (!S_ISREG(info.st_mode))
         return lmn_fail(err, LMN_E_INVALID, "%s is not a regular file", path);
     *bytes_out = (uint64_t)info.st_size;
+    return LMN_OK;
+}
+
+enum lmn_status lmn__file_stat(const char *path, uint64_t *bytes_out, int64_t *modified_ns_out,
+                               struct lmn_error *err)
+{
+    struct stat info;
+
+    *bytes_out = 0;
+    *modified_ns_out = 0;
+    if (stat(path, &info) != 0)
+        return fail_errno(err, errno, "look at", path);
+    if (!S_ISREG(info.st_mode))
+        return lmn_fail(err, LMN_E_INVALID, "%s is not a regular file", path);
+    *bytes_out = (uint64_t)info.st_size;
+    *modified_ns_out = (int64_t)info.st_mtim.tv_sec * NS_PER_S + info.st_mtim.tv_nsec;
     return LMN_OK;
 }
 
@@ -128,7 +144,11 @@ enum lmn_status lmn__file_rename(const char *from, const char *to, struct lmn_er
 
 enum lmn_status lmn__file_link(const char *from, const char *to, struct lmn_error *err)
 {
-    return link(from, to) == 0 ? LMN_OK : fail_errno_pair(err, errno, "link", from, to);
+    if (link(from, to) == 0)
+        return LMN_OK;
+    if (errno == EPERM || errno == EOPNOTSUPP || errno == ENOSYS)
+        return lmn_fail_os(err, LMN_E_UNSUPPORTED, errno, "cannot link %s to %s", from, to);
+    return fail_errno_pair(err, errno, "link", from, to);
 }
 
 enum lmn_status lmn__file_remove(const char *path, struct lmn_error *err)

@@ -32,10 +32,26 @@ void lmn__file_close(struct lmn__file *file);
 LMN_MUST_USE enum lmn_status lmn__file_size(const struct lmn__file *file, const char *path,
                                             uint64_t *bytes_out, struct lmn_error *err);
 
+/* Size and last modification, in nanoseconds since 1970, of a regular file by its name. */
+LMN_MUST_USE enum lmn_status lmn__file_stat(const char *path, uint64_t *bytes_out,
+                                            int64_t *modified_ns_out, struct lmn_error *err);
+
 /* Read exactly `len` bytes; a file that ends sooner is LMN_E_CORRUPT. */
 LMN_MUST_USE enum lmn_status lmn__file_read_at(const struct lmn__file *file, const char *path,
                                                uint64_t offset, void *data, size_t len,
                                                struct lmn_error *err);
+
+/* Bytes of a file. */
+struct lmn__file_range {
+    uint64_t offset, len;
+};
+
+/*
+ * Say what is about to be read, in any order: what the system does not have in memory it begins to
+ * fetch, all of it at once and without the caller waiting. Nothing happens where it cannot.
+ */
+void lmn__file_will_read(const struct lmn__file *file, const struct lmn__file_range *range,
+                         size_t count);
 
 LMN_MUST_USE enum lmn_status lmn__file_write_at(const struct lmn__file *file, const char *path,
                                                 uint64_t offset, const void *data, size_t len,
@@ -49,9 +65,20 @@ LMN_MUST_USE enum lmn_status lmn__file_sync(const struct lmn__file *file, const 
 LMN_MUST_USE enum lmn_status lmn__file_rename(const char *from, const char *to,
                                               struct lmn_error *err);
 
-/* Give `from` the second name `to`; LMN_E_EXISTS when `to` is there. */
+/*
+ * Give `from` the second name `to`; LMN_E_EXISTS when `to` is there, LMN_E_UNSUPPORTED on a file
+ * system without hard links.
+ */
 LMN_MUST_USE enum lmn_status lmn__file_link(const char *from, const char *to,
                                             struct lmn_error *err);
+
+/*
+ * Rename `from` to `to` unless that is there: LMN_E_EXISTS.
+ *
+ * LMN_E_UNSUPPORTED  the file system cannot do it
+ */
+LMN_MUST_USE enum lmn_status lmn__file_rename_new(const char *from, const char *to,
+                                                  struct lmn_error *err);
 
 LMN_MUST_USE enum lmn_status lmn__file_remove(const char *path, struct lmn_error *err);
 
@@ -66,6 +93,12 @@ LMN_MUST_USE enum lmn_status lmn__dir_make(const char *path, struct lmn_error *e
  * operation for directories counts as done.
  */
 LMN_MUST_USE enum lmn_status lmn__dir_sync(const char *path, struct lmn_error *err);
+
+/* Take an empty directory away. LMN_E_NOT_FOUND when it is not there. */
+LMN_MUST_USE enum lmn_status lmn__dir_remove(const char *path, struct lmn_error *err);
+
+/* Remove a directory with everything in it. */
+LMN_MUST_USE enum lmn_status lmn__dir_remove_all(const char *path, struct lmn_error *err);
 
 /* Called once per entry, without "." and "..", in no order. A status other than OK ends it. */
 typedef enum lmn_status (*lmn__dir_entry_fn)(void *context, const char *name, bool is_directory,

@@ -119,6 +119,27 @@ static void test_bits__count_matches_single_bits(void **state)
     }
 }
 
+static void test_bits__run_matches_single_bits(void **state)
+{
+    enum { BITS = 300 };
+    uint64_t seed = 11;
+
+    (void)state;
+    for (int turn = 0; turn < 200; turn++) {
+        uint8_t bits[BITS / 8 + 1];
+        uint64_t at = test_random(&seed) % BITS, end = at + test_random(&seed) % (BITS - at + 1);
+        bool value = turn % 2 != 0;
+        uint64_t expected = at;
+
+        memset(bits, value ? 0xff : 0, sizeof bits);
+        for (int i = 0; i < turn % 5; i++)
+            lmn__bit_put(bits, test_random(&seed) % BITS, !value);
+        while (expected < end && lmn__bit_get(bits, expected) == value)
+            expected++;
+        CHECK_EQ(lmn__bits_run(bits, at, end, value), expected - at);
+    }
+}
+
 static void test_bits__no_bits_need_no_memory(void **state)
 {
     (void)state;
@@ -135,6 +156,7 @@ int main(void)
         cmocka_unit_test(test_bits__fill_matches_single_bits),
         cmocka_unit_test(test_bits__copy_matches_single_bits),
         cmocka_unit_test(test_bits__count_matches_single_bits),
+        cmocka_unit_test(test_bits__run_matches_single_bits),
         cmocka_unit_test(test_bits__no_bits_need_no_memory),
     };
 

@@ -263,6 +263,34 @@ static void test_file__names(void **state)
     CHECK_STATUS(lmn__file_remove(root, &err), LMN_E_IO, &err);
 }
 
+static void test_file__rename_new_leaves_what_is_there(void **state)
+{
+    struct lmn_error err;
+
+    (void)state;
+    create_closed(at("a"), "one");
+    create_closed(at("b"), "two");
+    CHECK_STATUS(lmn__file_rename_new(at("a"), at("b"), &err), LMN_E_EXISTS, &err);
+    CHECK(exists(at("a")));
+    CHECK_OK(lmn__file_rename_new(at("a"), at("c"), &err));
+    CHECK(!exists(at("a")) && exists(at("c")));
+    CHECK_STATUS(lmn__file_rename_new(at("a"), at("d"), &err), LMN_E_NOT_FOUND, &err);
+}
+
+static void test_dir__removed_with_all_in_it(void **state)
+{
+    struct lmn_error err;
+
+    (void)state;
+    CHECK_OK(lmn__dir_make(at("d/e/f"), &err));
+    create_closed(at("d/a"), "one");
+    create_closed(at("d/e/b"), "two");
+    create_closed(at("kept"), "three");
+    CHECK_OK(lmn__dir_remove_all(at("d"), &err));
+    CHECK(!exists(at("d")) && exists(at("kept")));
+    CHECK_STATUS(lmn__dir_remove_all(at("d"), &err), LMN_E_NOT_FOUND, &err);
+}
+
 static void test_file__failed_sync_is_told(void **state)
 {
     const char *path = at("a");
@@ -389,6 +417,8 @@ int main(void)
         CASE(test_file__missing_is_not_found),
         CASE(test_file__size_of_directory_is_invalid),
         CASE(test_file__names),
+        CASE(test_file__rename_new_leaves_what_is_there),
+        CASE(test_dir__removed_with_all_in_it),
         CASE(test_file__failed_sync_is_told),
         CASE(test_dir__makes_parents),
         CASE(test_dir__makes_relative_paths),
