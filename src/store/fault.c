@@ -187,6 +187,18 @@ static enum lmn_status fault_remove(struct lmn_store *store, const char *path,
     return answer(action, st, "removal", path, err);
 }
 
+static enum lmn_status fault_remove_dir(struct lmn_store *store, const char *path,
+                                        struct lmn_error *err)
+{
+    struct lmn_store *inner = ((struct fault_store *)store)->inner;
+    enum lmn__fault_action action = ask(store, LMN__OP_REMOVE, path);
+    enum lmn_status st = LMN_OK;
+
+    if (action != LMN__FAULT_FAIL)
+        st = inner->ops->remove_dir(inner, path, err);
+    return answer(action, st, "removal of directory", path, err);
+}
+
 static enum lmn_status fault_sync_dir(struct lmn_store *store, const char *path,
                                       struct lmn_error *err)
 {
@@ -211,6 +223,19 @@ static enum lmn_status fault_list(struct lmn_store *store, const char *path,
     return answer(action, st, "listing", path, err);
 }
 
+static enum lmn_status fault_stat(struct lmn_store *store, const char *path,
+                                  struct lmn__store_stat *stat_out, struct lmn_error *err)
+{
+    struct lmn_store *inner = ((struct fault_store *)store)->inner;
+    enum lmn__fault_action action = ask(store, LMN__OP_STAT, path);
+    enum lmn_status st = LMN_OK;
+
+    *stat_out = (struct lmn__store_stat){ 0 };
+    if (action != LMN__FAULT_FAIL)
+        st = inner->ops->stat(inner, path, stat_out, err);
+    return answer(action, st, "look", path, err);
+}
+
 static void fault_destroy(struct lmn_store *store)
 {
     lmn_store_release(((struct fault_store *)store)->inner);
@@ -227,8 +252,10 @@ static const struct lmn__store_ops fault_ops = {
     .rename = fault_rename,
     .link = fault_link,
     .remove = fault_remove,
+    .remove_dir = fault_remove_dir,
     .sync_dir = fault_sync_dir,
     .list = fault_list,
+    .stat = fault_stat,
     .destroy = fault_destroy,
 };
 

@@ -24,7 +24,8 @@ enum lmn__store_op {
     LMN__OP_LINK,
     LMN__OP_REMOVE,
     LMN__OP_SYNC_DIR,
-    LMN__OP_LIST
+    LMN__OP_LIST,
+    LMN__OP_STAT
 };
 
 /*

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/math.h"
+#include "os/clock.h"
 #include "os/thread.h"
 
 enum { CONTENT_BYTES_MIN = 256 };
@@ -28,6 +29,7 @@ struct lmn__inode {
     struct {
         struct content *content; /* NULL while empty */
         uint64_t bytes;
+        int64_t modified_ns;
     } locked;
 };
 
@@ -46,6 +48,7 @@ enum lmn_status lmn__inode_new(struct lmn_env *env, struct lmn__inode **inode_ou
         return st;
     }
     inode->env = env;
+    inode->locked.modified_ns = lmn__clock_now_ns();
     atomic_init(&inode->reference_count, 1);
     *inode_out = inode;
     return LMN_OK;
@@ -80,6 +83,16 @@ uint64_t lmn__inode_bytes(struct lmn__inode *inode)
     bytes = inode->locked.bytes;
     lmn__mutex_unlock(&inode->mutex);
     return bytes;
+}
+
+int64_t lmn__inode_modified_ns(struct lmn__inode *inode)
+{
+    int64_t modified;
+
+    lmn__mutex_lock(&inode->mutex);
+    modified = inode->locked.modified_ns;
+    lmn__mutex_unlock(&inode->mutex);
+    return modified;
 }
 
 enum lmn_status lmn__inode_read(struct lmn__inode *inode, const char *name, uint64_t offset,
@@ -148,6 +161,7 @@ enum lmn_status lmn__inode_write(struct lmn__inode *inode, uint64_t offset, cons
             memset(inode->locked.content->data + bytes, 0, offset - bytes);
         memcpy(inode->locked.content->data + offset, data, len);
         inode->locked.bytes = lmn__max_u64(bytes, end);
+        inode->locked.modified_ns = lmn__clock_now_ns();
     }
     lmn__mutex_unlock(&inode->mutex);
     return st;

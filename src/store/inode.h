@@ -21,6 +21,9 @@ void lmn__inode_release(struct lmn__inode *inode);
 
 uint64_t lmn__inode_bytes(struct lmn__inode *inode);
 
+/* When it was made or last written to, in nanoseconds since 1970. */
+int64_t lmn__inode_modified_ns(struct lmn__inode *inode);
+
 /*
  * Read exactly `len` bytes. `name` is for the message.
  *

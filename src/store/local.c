@@ -20,6 +20,7 @@
 struct local_store {
     struct lmn_store base; /* its name is the root */
     bool ready;            /* the mutex is there */
+    atomic_bool no_links;  /* found out at the first attempt */
     struct lmn__mutex mutex;
     struct {
         char **dir;
@@ -58,13 +59,20 @@ static char *join(const struct lmn_store *store, const char *path, size_t len)
 static enum lmn_status file_path(const struct lmn_store *store, const char *path, char **whole_out,
                                  struct lmn_error *err)
 {
+    size_t root_len = strlen(store->name), len = strlen(path);
     enum lmn_status st = lmn__store_check_path(store, path, err);
+    char *whole;
 
     *whole_out = NULL;
     if (st != LMN_OK)
         return st;
-    *whole_out = join(store, path, strlen(path));
-    return *whole_out != NULL ? LMN_OK : lmn__no_memory(err, "a path", strlen(path));
+    whole = join(store, path, len);
+    if (whole == NULL)
+        return lmn__no_memory(err, "a path", len);
+    if (root_len != 0 && store->name[root_len - 1] == '/')
+        memmove(whole + root_len, whole + root_len + 1, len + 1); /* one slash, for messages */
+    *whole_out = whole;
+    return LMN_OK;
 }
 
 static enum lmn_status dir_path(const struct lmn_store *store, const char *path, char **whole_out,
@@ -244,6 +252,14 @@ static enum lmn_status local_read_at(struct lmn__store_file *base, uint64_t offs
     return lmn__file_read_at(&file->os, file->path, offset, data, len, err);
 }
 
+static void local_will_read(struct lmn__store_file *base, const struct lmn__file_range *range,
+                            size_t count)
+{
+    struct local_file *file = (struct local_file *)base;
+
+    lmn__file_will_read(&file->os, range, count);
+}
+
 static enum lmn_status local_write_at(struct lmn__store_file *base, uint64_t offset,
                                       const void *data, size_t len, struct lmn_error *err)
 {
@@ -292,7 +308,16 @@ static enum lmn_status local_rename(struct lmn_store *store, const char *from, c
 static enum lmn_status local_link(struct lmn_store *store, const char *from, const char *to,
                                   struct lmn_error *err)
 {
-    return name_again(store, from, to, lmn__file_link, err);
+    struct local_store *local = (struct local_store *)store;
+    enum lmn_status st = LMN_E_UNSUPPORTED;
+
+    /* Asked once: a file system has hard links or not. */
+    if (!atomic_load(&local->no_links))
+        st = name_again(store, from, to, lmn__file_link, err);
+    if (st != LMN_E_UNSUPPORTED)
+        return st;
+    atomic_store(&local->no_links, true);
+    return name_again(store, from, to, lmn__file_rename_new, err);
 }
 
 static enum lmn_status local_remove(struct lmn_store *store, const char *path,
@@ -303,6 +328,18 @@ static enum lmn_status local_remove(struct lmn_store *store, const char *path,
 
     if (st == LMN_OK)
         st = lmn__file_remove(whole, err);
+    lmn__free(store->env, whole);
+    return st;
+}
+
+static enum lmn_status local_remove_dir(struct lmn_store *store, const char *path,
+                                        struct lmn_error *err)
+{
+    char *whole;
+    enum lmn_status st = file_path(store, path, &whole, err);
+
+    if (st == LMN_OK)
+        st = lmn__dir_remove(whole, err);
     lmn__free(store->env, whole);
     return st;
 }
@@ -342,6 +379,19 @@ static enum lmn_status local_list(struct lmn_store *store, const char *path,
     return st == LMN_E_NOT_FOUND && !listing.stopped ? LMN_OK : st;
 }
 
+static enum lmn_status local_stat(struct lmn_store *store, const char *path,
+                                  struct lmn__store_stat *stat_out, struct lmn_error *err)
+{
+    char *whole;
+    enum lmn_status st = file_path(store, path, &whole, err);
+
+    *stat_out = (struct lmn__store_stat){ 0 };
+    if (st == LMN_OK)
+        st = lmn__file_stat(whole, &stat_out->bytes, &stat_out->modified_ns, err);
+    lmn__free(store->env, whole);
+    return st;
+}
+
 static void local_destroy(struct lmn_store *store)
 {
     struct local_store *local = (struct local_store *)store;
@@ -358,14 +408,17 @@ static const struct lmn__store_ops local_ops = {
     .open = local_open,
     .create = local_create,
     .read_at = local_read_at,
+    .will_read = local_will_read,
     .write_at = local_write_at,
     .sync = local_sync,
     .close = local_close,
     .rename = local_rename,
     .link = local_link,
     .remove = local_remove,
+    .remove_dir = local_remove_dir,
     .sync_dir = local_sync_dir,
     .list = local_list,
+    .stat = local_stat,
     .destroy = local_destroy,
 };
 

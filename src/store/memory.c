@@ -350,6 +350,44 @@ static enum lmn_status memory_remove(struct lmn_store *store, const char *path,
     return st;
 }
 
+static bool is_empty_locked(const struct memory_store *memory, const char *path)
+{
+    size_t len = strlen(path), i;
+
+    (void)find_locked(memory, path, len, &i);
+    for (i++; i < memory->locked.name_count; i++) {
+        const char *other = memory->locked.name[i].path;
+
+        if (strncmp(other, path, len) != 0)
+            return true;
+        if (other[len] == '/')
+            return false;
+    }
+    return true;
+}
+
+static enum lmn_status memory_remove_dir(struct lmn_store *store, const char *path,
+                                         struct lmn_error *err)
+{
+    struct memory_store *memory = (struct memory_store *)store;
+    const struct name *name;
+    enum lmn_status st = lmn__store_check_path(store, path, err);
+
+    if (st != LMN_OK)
+        return st;
+    lmn__mutex_lock(&memory->mutex);
+    name = find_name_locked(memory, path);
+    if (name == NULL || name->inode != NULL)
+        st = lmn_fail(err, LMN_E_NOT_FOUND, "cannot remove %s/%s: there is no such directory",
+                      store->name, path);
+    else if (!is_empty_locked(memory, path))
+        st = lmn_fail(err, LMN_E_IO, "cannot remove %s/%s: it is not empty", store->name, path);
+    else
+        erase_locked(memory, path);
+    lmn__mutex_unlock(&memory->mutex);
+    return st;
+}
+
 static enum lmn_status memory_sync_dir(struct lmn_store *store, const char *path,
                                        struct lmn_error *err)
 {
@@ -419,6 +457,26 @@ static enum lmn_status memory_list(struct lmn_store *store, const char *path,
     return st;
 }
 
+static enum lmn_status memory_stat(struct lmn_store *store, const char *path,
+                                   struct lmn__store_stat *stat_out, struct lmn_error *err)
+{
+    struct memory_store *memory = (struct memory_store *)store;
+    struct name *name;
+    enum lmn_status st = lmn__store_check_path(store, path, err);
+
+    *stat_out = (struct lmn__store_stat){ 0 };
+    if (st != LMN_OK)
+        return st;
+    lmn__mutex_lock(&memory->mutex);
+    st = file_locked(memory, path, "look at", LMN_E_INVALID, &name, err);
+    if (st == LMN_OK) {
+        stat_out->bytes = lmn__inode_bytes(name->inode);
+        stat_out->modified_ns = lmn__inode_modified_ns(name->inode);
+    }
+    lmn__mutex_unlock(&memory->mutex);
+    return st;
+}
+
 static void memory_destroy(struct lmn_store *store)
 {
     struct memory_store *memory = (struct memory_store *)store;
@@ -443,8 +501,10 @@ static const struct lmn__store_ops memory_ops = {
     .rename = memory_rename,
     .link = memory_link,
     .remove = memory_remove,
+    .remove_dir = memory_remove_dir,
     .sync_dir = memory_sync_dir,
     .list = memory_list,
+    .stat = memory_stat,
     .destroy = memory_destroy,
 };
 

@@ -9,7 +9,8 @@
 enum lmn_status lmn__object_open(struct lmn_store *store, const char *path,
                                  struct lmn__object *object_out, struct lmn_error *err)
 {
-    size_t name_bytes = strlen(store->name) + 1 + strlen(path) + 1;
+    size_t root_bytes = strlen(store->name), name_bytes = root_bytes + 1 + strlen(path) + 1;
+    bool slash = root_bytes != 0 && store->name[root_bytes - 1] == '/';
     struct lmn__object object = { 0 };
     enum lmn_status st;
 
@@ -17,7 +18,7 @@ enum lmn_status lmn__object_open(struct lmn_store *store, const char *path,
     object.name = lmn__alloc(store->env, name_bytes);
     if (object.name == NULL)
         return lmn__no_memory(err, "the name of a file", name_bytes);
-    snprintf(object.name, name_bytes, "%s/%s", store->name, path);
+    snprintf(object.name, name_bytes, "%s%s%s", store->name, slash ? "" : "/", path);
     st = store->ops->open(store, path, &object.file, err);
     if (st != LMN_OK) {
         lmn__free(store->env, object.name);
@@ -59,6 +60,19 @@ enum lmn_status lmn__object_read(const struct lmn__object *object, uint64_t offs
     if (st != LMN_OK || len == 0)
         return st;
     return object->store->ops->read_at(object->file, offset, data, len, err);
+}
+
+void lmn__object_will_read(const struct lmn__object *object, struct lmn__file_range *range,
+                           size_t count)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        if (lmn__range_fits(range[i].offset, range[i].len, object->bytes))
+            range[kept++] = range[i];
+    }
+    if (kept != 0 && object->store->ops->will_read != NULL)
+        object->store->ops->will_read(object->file, range, kept);
 }
 
 enum lmn_status lmn__object_read_block(const struct lmn__object *object, uint64_t offset,

@@ -28,7 +28,16 @@ void lmn__object_close(struct lmn__object *object);
 LMN_MUST_USE enum lmn_status lmn__object_read(const struct lmn__object *object, uint64_t offset,
                                               void *data, size_t len, struct lmn_error *err);
 
-/* The same into a new block of the environment's pool; the caller releases it. */
+/*
+ * Say which ranges are about to be read, so that a store that can fetches them at once and not one
+ * after the other. It waits for nothing and reports nothing; ranges outside the object are left
+ * out.
+ */
+void lmn__object_will_read(const struct lmn__object *object, struct lmn__file_range *range,
+                           size_t count);
+
+/* The same as lmn__object_read() into a new block of the environment's pool; the caller releases
+ * it. */
 LMN_MUST_USE enum lmn_status lmn__object_read_block(const struct lmn__object *object,
                                                     uint64_t offset, size_t len,
                                                     struct lmn__block **block_out,

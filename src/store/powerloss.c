@@ -284,6 +284,19 @@ static enum lmn_status powerloss_remove(struct lmn_store *store, const char *pat
     return st;
 }
 
+/* Directories have no history of their own: power loss brings them back with their files. */
+static enum lmn_status powerloss_remove_dir(struct lmn_store *store, const char *path,
+                                            struct lmn_error *err)
+{
+    struct powerloss_store *self = (struct powerloss_store *)store;
+    enum lmn_status st;
+
+    lmn__mutex_lock(&self->mutex);
+    st = self->inner->ops->remove_dir(self->inner, path, err);
+    lmn__mutex_unlock(&self->mutex);
+    return st;
+}
+
 static enum lmn_status powerloss_sync_dir(struct lmn_store *store, const char *path,
                                           struct lmn_error *err)
 {
@@ -305,6 +318,14 @@ static enum lmn_status powerloss_list(struct lmn_store *store, const char *path,
     struct lmn_store *inner = ((struct powerloss_store *)store)->inner;
 
     return inner->ops->list(inner, path, entry, context, err);
+}
+
+static enum lmn_status powerloss_stat(struct lmn_store *store, const char *path,
+                                      struct lmn__store_stat *stat_out, struct lmn_error *err)
+{
+    struct lmn_store *inner = ((struct powerloss_store *)store)->inner;
+
+    return inner->ops->stat(inner, path, stat_out, err);
 }
 
 static void powerloss_destroy(struct lmn_store *store)
@@ -329,8 +350,10 @@ static const struct lmn__store_ops powerloss_ops = {
     .rename = powerloss_rename,
     .link = powerloss_link,
     .remove = powerloss_remove,
+    .remove_dir = powerloss_remove_dir,
     .sync_dir = powerloss_sync_dir,
     .list = powerloss_list,
+    .stat = powerloss_stat,
     .destroy = powerloss_destroy,
 };
 

@@ -22,11 +22,18 @@
 #include <leman/store.h>
 
 #include "base/env.h"
+#include "os/file.h"
 
 /* An open file; the first member of each kind's own struct. */
 struct lmn__store_file {
     struct lmn_store *store; /* counted */
     uint64_t bytes;          /* at open, for reading */
+};
+
+/* What a store knows of a file without opening it. */
+struct lmn__store_stat {
+    uint64_t bytes;
+    int64_t modified_ns; /* since 1970, by the store's clock */
 };
 
 /* Called once per entry of a directory, in no order. A status other than OK ends the listing. */
@@ -51,6 +58,12 @@ struct lmn__store_ops {
     /* Exactly `len` bytes; past the end is LMN_E_CORRUPT. */
     enum lmn_status (*read_at)(struct lmn__store_file *file, uint64_t offset, void *data,
                                size_t len, struct lmn_error *err);
+    /*
+     * Ranges inside the file that are about to be read; a store that can fetch them meanwhile
+     * begins to. NULL: it cannot.
+     */
+    void (*will_read)(struct lmn__store_file *file, const struct lmn__file_range *range,
+                      size_t count);
     /* Writing past the end fills the gap with zeros. */
     enum lmn_status (*write_at)(struct lmn__store_file *file, uint64_t offset, const void *data,
                                 size_t len, struct lmn_error *err);
@@ -66,13 +79,16 @@ struct lmn__store_ops {
     enum lmn_status (*rename)(struct lmn_store *store, const char *from, const char *to,
                               struct lmn_error *err);
     /*
-     * Give the file `from` the second name `to`, with the directories above it. LMN_E_EXISTS
-     * when `to` is there, LMN_E_NOT_FOUND when there is no `from`.
+     * Give the file `from` the second name `to`, with the directories above it; where files have
+     * one name only, it is the first that goes. LMN_E_EXISTS when `to` is there, LMN_E_NOT_FOUND
+     * when there is no `from`, LMN_E_UNSUPPORTED when the store cannot do it in one step.
      */
     enum lmn_status (*link)(struct lmn_store *store, const char *from, const char *to,
                             struct lmn_error *err);
     /* Take a name away; who has the file open goes on. LMN_E_NOT_FOUND when it is not there. */
     enum lmn_status (*remove)(struct lmn_store *store, const char *path, struct lmn_error *err);
+    /* Take an empty directory away. LMN_E_NOT_FOUND when it is not there. */
+    enum lmn_status (*remove_dir)(struct lmn_store *store, const char *path, struct lmn_error *err);
     /* Make the entries of a directory durable; "" is the root. LMN_E_NOT_FOUND as above. */
     enum lmn_status (*sync_dir)(struct lmn_store *store, const char *path, struct lmn_error *err);
     /*
@@ -81,6 +97,9 @@ struct lmn__store_ops {
      */
     enum lmn_status (*list)(struct lmn_store *store, const char *path, lmn__store_entry_fn entry,
                             void *context, struct lmn_error *err);
+    /* LMN_E_NOT_FOUND when there is no such file, LMN_E_INVALID when it is a directory. */
+    enum lmn_status (*stat)(struct lmn_store *store, const char *path,
+                            struct lmn__store_stat *stat_out, struct lmn_error *err);
     /* Free what is the kind's own, zeroed or filled; the store itself is freed by the caller. */
     void (*destroy)(struct lmn_store *store);
 };

@@ -423,6 +423,50 @@ void test_store__remove_missing_is_not_found(void **state)
     check_remove(store_of(state), "d/a", LMN_E_NOT_FOUND);
 }
 
+void test_store__stat_tells_size_and_age(void **state)
+{
+    struct lmn_store *store = store_of(state);
+    struct lmn__store_stat first, second;
+    struct lmn_error err;
+
+    test_store_write(store, "d/a", "one", 3);
+    CHECK_STATUS(store->ops->stat(store, "missing", &first, &err), LMN_E_NOT_FOUND, &err);
+    CHECK_STATUS(store->ops->stat(store, "d", &first, &err), LMN_E_INVALID, &err);
+    CHECK_STATUS(store->ops->stat(store, "../d", &first, &err), LMN_E_INVALID, &err);
+    test_store_write(store, "earlier", "12345", 5);
+    test_store_write(store, "later", "123", 3);
+    CHECK_STATUS(store->ops->stat(store, "earlier", &first, &err), LMN_OK, &err);
+    CHECK_STATUS(store->ops->stat(store, "later", &second, &err), LMN_OK, &err);
+    CHECK_EQ(first.bytes, 5);
+    CHECK_EQ(second.bytes, 3);
+    CHECK(first.modified_ns > 0);
+    CHECK(second.modified_ns >= first.modified_ns);
+}
+
+static void check_remove_dir(struct lmn_store *store, const char *path, enum lmn_status expected)
+{
+    struct lmn_error err;
+
+    CHECK_STATUS(store->ops->remove_dir(store, path, &err), expected, &err);
+}
+
+void test_store__remove_dir_takes_empty_ones(void **state)
+{
+    struct lmn_store *store = store_of(state);
+
+    check_remove_dir(store, "d", LMN_E_NOT_FOUND);
+    test_store_write(store, "d/a", "one", 3);
+    test_store_write(store, "d-e", "two", 3);
+    check_remove_dir(store, "d", LMN_E_IO);
+    check_remove_dir(store, "d/a", LMN_E_NOT_FOUND);
+    check_remove(store, "d/a", LMN_OK);
+    check_remove_dir(store, "d", LMN_OK);
+    check_remove_dir(store, "d", LMN_E_NOT_FOUND);
+    test_store_write(store, "d/a", "three", 5);
+    CHECK(test_store_holds(store, "d/a", "three"));
+    CHECK(test_store_holds(store, "d-e", "two"));
+}
+
 void test_store__remove_directory_fails(void **state)
 {
     test_store_write(store_of(state), "d/a", "one", 3);

@@ -38,7 +38,9 @@ int store_suite_end(void **state);
     X(test_store__link_existing_is_exists)                                                         \
     X(test_store__link_missing_is_not_found)                                                       \
     X(test_store__remove_missing_is_not_found)                                                     \
+    X(test_store__stat_tells_size_and_age)                                                         \
     X(test_store__remove_directory_fails)                                                          \
+    X(test_store__remove_dir_takes_empty_ones)                                                     \
     X(test_store__remove_keeps_open_file_readable)                                                 \
     X(test_store__sync_dir_missing_is_not_found)                                                   \
     X(test_store__list_names_and_kinds)                                                            \

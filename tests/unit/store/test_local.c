@@ -11,6 +11,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "store/object.h"
 #include "stores.h"
 
 #define STORE_SUITE_SETUP store_suite_local
@@ -255,6 +256,8 @@ static void test_local__slash_is_a_root(void **state)
 {
     struct fixture *fixture = *state;
     struct lmn_store *store = test_store_local("/");
+    struct lmn__object object;
+    struct lmn_error err;
     char path[700];
 
     CHECK_STR(store->name, "/");
@@ -262,6 +265,12 @@ static void test_local__slash_is_a_root(void **state)
     snprintf(path, sizeof path, "%s/b", fixture->root + 1);
     test_store_write(store, path, "one", 3);
     CHECK(test_store_holds(fixture->store, "b", "one"));
+    CHECK_STATUS(lmn__object_open(store, path, &object, &err), LMN_OK, &err);
+    snprintf(path, sizeof path, "%s/b", fixture->root);
+    CHECK_STR(object.name, path); /* with one slash before it */
+    lmn__object_close(&object);
+    CHECK_STATUS(lmn__object_open(store, "no/such/file", &object, &err), LMN_E_NOT_FOUND, &err);
+    CHECK_HAS(err.message, " /no/such/file");
     lmn_store_release(store);
 }
 

@@ -90,6 +90,38 @@ static void test_object__corrupt_range_outside(void **state)
     lmn__object_close(&object);
 }
 
+static struct {
+    struct lmn__file_range range[4];
+    size_t count;
+} told;
+
+static void hear(struct lmn__store_file *file, const struct lmn__file_range *range, size_t count)
+{
+    (void)file;
+    CHECK(count <= 4);
+    memcpy(told.range, range, count * sizeof *range);
+    told.count = count;
+}
+
+static void test_object__tells_of_reads_inside_it(void **state)
+{
+    struct lmn_store *store = *state;
+    struct lmn__object object = open_object(store, "d/a");
+    const struct lmn__store_ops *ops = store->ops;
+    struct lmn__store_ops hearing = *ops;
+    struct lmn__file_range range[] = { { 4, 2 }, { 9, 2 }, { UINT64_MAX, 2 }, { 0, 10 } };
+
+    CHECK(ops->will_read == NULL);
+    hearing.will_read = hear;
+    store->ops = &hearing;
+    lmn__object_will_read(&object, range, 4);
+    store->ops = ops;
+    CHECK_EQ(told.count, 2);
+    CHECK_EQ(told.range[0].offset, 4);
+    CHECK_EQ(told.range[1].len, 10);
+    lmn__object_close(&object);
+}
+
 static void test_object__missing_is_not_found(void **state)
 {
     struct lmn__object object;
@@ -164,11 +196,9 @@ static void test_object__faults_leave_nothing(void **state)
 int main(void)
 {
     const struct CMUnitTest cases[] = {
-        CASE(test_object__reads_ranges),
-        CASE(test_object__reads_blocks),
-        CASE(test_object__corrupt_range_outside),
-        CASE(test_object__missing_is_not_found),
-        CASE(test_object__stays_readable_after_removal),
+        CASE(test_object__reads_ranges),          CASE(test_object__reads_blocks),
+        CASE(test_object__corrupt_range_outside), CASE(test_object__tells_of_reads_inside_it),
+        CASE(test_object__missing_is_not_found),  CASE(test_object__stays_readable_after_removal),
         CASE(test_object__faults_leave_nothing),
     };
 
