@@ -16,7 +16,7 @@ enum lmn_status lmn__vec_reserve(struct lmn__vec *vec, struct lmn__pool *pool, s
 
     if (!lmn__add_u64(vec->len, more, &need) || !lmn__add_u64(need, LMN__VEC_SLACK, &need))
         return lmn__no_memory(err, "a column", UINT64_MAX);
-    if (vec->block != NULL && !vec->shared && need <= vec->block->cap)
+    if (vec->block != NULL && need <= vec->block->cap)
         return LMN_OK;
     cap = lmn__max_u64(need, BYTES_MIN);
     if (vec->block != NULL)
@@ -31,7 +31,6 @@ enum lmn_status lmn__vec_reserve(struct lmn__vec *vec, struct lmn__pool *pool, s
     lmn__block_release(vec->block);
     vec->block = block;
     vec->data = block->data;
-    vec->shared = false;
     return LMN_OK;
 }
 
@@ -57,14 +56,6 @@ enum lmn_status lmn__vec_put(struct lmn__vec *vec, struct lmn__pool *pool, const
     if (st == LMN_OK && len != 0)
         memcpy(at, data, len);
     return st;
-}
-
-void lmn__vec_share(struct lmn__vec *vec, struct lmn__block *block, const uint8_t *data, size_t len)
-{
-    vec->block = lmn__block_acquire(block);
-    vec->data = (uint8_t *)data;
-    vec->len = len;
-    vec->shared = true;
 }
 
 void lmn__vec_deinit(struct lmn__vec *vec)

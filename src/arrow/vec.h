@@ -1,14 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * vec.h - a growable run of column data in blocks of the pool.
- *
- * A vector either owns its block alone and may grow, or shares a range of somebody else's block
- * (a page that is handed out as it was read); the first append to a shared one copies it.
+ * vec.h - a growable run of column data in a block of the pool.
  */
 #ifndef LMN_ARROW_VEC_H
 #define LMN_ARROW_VEC_H
-
-#include <stdbool.h>
 
 #include "base/pool.h"
 
@@ -19,7 +14,6 @@ struct lmn__vec {
     struct lmn__block *block; /* NULL while empty */
     uint8_t *data;            /* in block */
     size_t len;
-    bool shared;
 };
 
 /* Make room for `more` bytes behind len, and the slack behind those. */
@@ -32,10 +26,6 @@ LMN_MUST_USE enum lmn_status lmn__vec_extend(struct lmn__vec *vec, struct lmn__p
 
 LMN_MUST_USE enum lmn_status lmn__vec_put(struct lmn__vec *vec, struct lmn__pool *pool,
                                           const void *data, size_t len, struct lmn_error *err);
-
-/* Share [data, data + len) of `block`, taking a reference. The vector is empty before. */
-void lmn__vec_share(struct lmn__vec *vec, struct lmn__block *block, const uint8_t *data,
-                    size_t len);
 
 void lmn__vec_deinit(struct lmn__vec *vec);
 

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "arrow/schema.h"
+
+#include <nanoarrow/nanoarrow.h>
+#include <string.h>
+
+enum lmn_status lmn__arrow_schema_copy(const struct ArrowSchema *schema,
+                                       struct ArrowSchema *schema_out, struct lmn_error *err)
+{
+    if (ArrowSchemaDeepCopy(schema, schema_out) == NANOARROW_OK)
+        return LMN_OK;
+    *schema_out = (struct ArrowSchema){ 0 };
+    return lmn__no_memory(err, "a schema", 0);
+}
+
+static const char *name_of(const struct ArrowSchema *schema)
+{
+    return schema->name != NULL ? schema->name : "";
+}
+
+/* The format of what a view shows. */
+static const char *without_view(const char *format)
+{
+    if (strcmp(format, "vu") == 0)
+        return "u";
+    return strcmp(format, "vz") == 0 ? "z" : format;
+}
+
+/* Zones of timestamps and the like are part of the format, so comparing texts is enough. */
+static bool formats_fit(const char *given, const char *wanted)
+{
+    return strcmp(given, wanted) == 0 || strcmp(without_view(given), wanted) == 0;
+}
+
+enum lmn_status lmn__arrow_type_check(const struct ArrowSchema *given,
+                                      const struct ArrowSchema *wanted, struct lmn_error *err)
+{
+    enum lmn_status st = LMN_OK;
+
+    if (!formats_fit(given->format, wanted->format) ||
+        (given->dictionary == NULL) != (wanted->dictionary == NULL) ||
+        given->n_children != wanted->n_children) {
+        char has[128], wants[128];
+
+        ArrowSchemaToString(given, has, sizeof has, true);
+        ArrowSchemaToString(wanted, wants, sizeof wants, true);
+        return lmn_fail(err, LMN_E_INVALID, "\"%.100s\" is of type %s, not %s", name_of(wanted),
+                        has, wants);
+    }
+    if (wanted->dictionary != NULL)
+        st = lmn__arrow_type_check(given->dictionary, wanted->dictionary, err);
+    for (int64_t i = 0; st == LMN_OK && i < wanted->n_children; i++) {
+        bool named = strcmp(wanted->format, "+s") == 0;
+
+        if (named && strcmp(name_of(given->children[i]), name_of(wanted->children[i])) != 0)
+            return lmn_fail(err, LMN_E_INVALID,
+                            "field %lld of \"%.100s\" is \"%.100s\", not \"%.100s\"", (long long)i,
+                            name_of(wanted), name_of(given->children[i]),
+                            name_of(wanted->children[i]));
+        st = lmn__arrow_type_check(given->children[i], wanted->children[i], err);
+    }
+    return st;
+}
+
+const struct ArrowSchema *lmn__arrow_child(const struct ArrowSchema *schema, const char *name,
+                                           int64_t *index_out)
+{
+    for (int64_t i = 0; i < schema->n_children; i++) {
+        if (strcmp(name_of(schema->children[i]), name) != 0)
+            continue;
+        if (index_out != NULL)
+            *index_out = i;
+        return schema->children[i];
+    }
+    return NULL;
+}
