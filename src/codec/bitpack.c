@@ -37,29 +37,46 @@ static inline uint64_t in_lanes(uint64_t mask, uint32_t bits)
     return mask;
 }
 
-LMN__KERNEL void unpack_rows_body(const uint8_t *restrict packed, uint32_t width, uint32_t bits,
-                                  uint8_t *restrict out)
+/* How values of `width` bits lie in words of `bits` bits, a power of two. */
+struct packing {
+    uint32_t width, bits, bits_log;
+    uint64_t ones; /* the lowest bit of each lane */
+};
+
+static inline struct packing packing_of(uint32_t width, uint32_t bits)
 {
-    for (uint32_t row = 0; row < bits; row++) {
-        uint32_t start = row * width, shift = start % bits, have = bits - shift;
-        const uint8_t *low = packed + (size_t)(start / bits) * ROW_BYTES;
-        uint8_t *to = out + row_offset(row, bits);
+    return (struct packing){ width, bits, (uint32_t)__builtin_ctz(bits), in_lanes(1, bits) };
+}
 
-        if (width > have) {
-            uint64_t low_mask = in_lanes(low_bits(have), bits);
-            uint64_t high_mask = in_lanes(low_bits(width) & ~low_bits(have), bits);
+LMN__KERNEL void unpack_row(const uint8_t *restrict packed, struct packing packing, uint32_t row,
+                            uint8_t *restrict to)
+{
+    uint32_t start = row * packing.width, shift = start & (packing.bits - 1);
+    uint32_t have = packing.bits - shift;
+    const uint8_t *low = packed + (size_t)(start >> packing.bits_log) * ROW_BYTES;
 
-            for (size_t i = 0; i < ROW_BYTES; i += 8)
-                lmn__store_u64(to + i,
-                               ((lmn__load_u64(low + i) >> shift) & low_mask) |
-                                   ((lmn__load_u64(low + ROW_BYTES + i) << have) & high_mask));
-        } else {
-            uint64_t mask = in_lanes(low_bits(width), bits);
+    if (packing.width > have) {
+        uint64_t low_mask = low_bits(have) * packing.ones;
+        uint64_t high_mask = (low_bits(packing.width) & ~low_bits(have)) * packing.ones;
 
-            for (size_t i = 0; i < ROW_BYTES; i += 8)
-                lmn__store_u64(to + i, (lmn__load_u64(low + i) >> shift) & mask);
-        }
+        for (size_t i = 0; i < ROW_BYTES; i += 8)
+            lmn__store_u64(to + i, ((lmn__load_u64(low + i) >> shift) & low_mask) |
+                                       ((lmn__load_u64(low + ROW_BYTES + i) << have) & high_mask));
+    } else {
+        uint64_t mask = low_bits(packing.width) * packing.ones;
+
+        for (size_t i = 0; i < ROW_BYTES; i += 8)
+            lmn__store_u64(to + i, (lmn__load_u64(low + i) >> shift) & mask);
     }
+}
+
+LMN__KERNEL void unpack_rows_body(const uint8_t *packed, uint32_t width, uint32_t bits,
+                                  uint8_t *out)
+{
+    const struct packing packing = packing_of(width, bits);
+
+    for (uint32_t row = 0; row < bits; row++)
+        unpack_row(packed, packing, row, out + row_offset(row, bits));
 }
 
 LMN__WIDE static void unpack_rows_wide(const uint8_t *packed, uint32_t width, uint32_t bits,
@@ -74,6 +91,37 @@ static void unpack_rows(const uint8_t *packed, uint32_t width, uint32_t bits, ui
         unpack_rows_wide(packed, width, bits, out);
     else
         unpack_rows_body(packed, width, bits, out);
+}
+
+/* The row that begins with value number `index`. The order is its own inverse. */
+static inline uint32_t row_at(uint32_t index)
+{
+    return row_order[index % 128 / 16] * 8u + index / 128;
+}
+
+LMN__KERNEL void unpack_part_body(const uint8_t *packed, uint32_t width, uint32_t bits,
+                                  uint32_t first, uint32_t count, uint8_t *out)
+{
+    const struct packing packing = packing_of(width, bits);
+    uint32_t lanes = (uint32_t)LMN__PACK_COUNT >> packing.bits_log, bytes = bits / 8;
+    uint8_t row[ROW_BYTES];
+
+    while (count > 0) {
+        uint32_t lane = first & (lanes - 1);
+        uint32_t part = count < lanes - lane ? count : lanes - lane;
+
+        unpack_row(packed, packing, row_at(first - lane), row);
+        memcpy(out, row + (size_t)lane * bytes, (size_t)part * bytes);
+        out += (size_t)part * bytes;
+        first += part;
+        count -= part;
+    }
+}
+
+LMN__WIDE static void unpack_part_wide(const uint8_t *packed, uint32_t width, uint32_t bits,
+                                       uint32_t first, uint32_t count, uint8_t *out)
+{
+    unpack_part_body(packed, width, bits, first, count, out);
 }
 
 LMN__KERNEL void pack_rows_body(const uint8_t *restrict values, uint32_t width, uint32_t bits,
@@ -149,28 +197,15 @@ void lmn__bits_pack(const uint8_t *values, uint32_t width, uint32_t bits, uint8_
         pack_rows(values, width, bits, packed_out);
 }
 
-uint64_t lmn__bits_unpack_one(const uint8_t *packed, uint32_t width, uint32_t bits, uint32_t index)
+void lmn__bits_unpack_part(const uint8_t *packed, uint32_t width, uint32_t bits, uint32_t first,
+                           uint32_t count, uint8_t *out)
 {
-    uint32_t lanes = LMN__PACK_COUNT / bits, bytes = bits / 8;
-    uint32_t lane = index % 16, block = index % 128 / 16;
-    uint32_t row, start;
-    const uint8_t *word;
-    uint64_t value;
-
     if (width == 0)
-        return 0;
-    /* Words narrower than 64 bits use every second, fourth ... entry of the order. */
-    lane += block % (lanes / 16) * 16;
-    block -= block % (lanes / 16);
-    for (row = 0; row_order[row] != block; row++)
-        ;
-    row = row * 8 + index / 128;
-    start = row * width;
-    word = packed + ((size_t)(start / bits) * lanes + lane) * bytes;
-    value = lmn__load_uint(word, bytes) >> start % bits;
-    if (start % bits + width > bits)
-        value |= lmn__load_uint(word + (size_t)lanes * bytes, bytes) << (bits - start % bits);
-    return width == 64 ? value : value & (((uint64_t)1 << width) - 1);
+        memset(out, 0, (size_t)count * (bits / 8));
+    else if (lmn__processor_is_wide())
+        unpack_part_wide(packed, width, bits, first, count, out);
+    else
+        unpack_part_body(packed, width, bits, first, count, out);
 }
 
 uint64_t lmn__words_or(const uint8_t *words, uint32_t bits, uint64_t count)

@@ -24,8 +24,9 @@ void lmn__bits_unpack(const uint8_t *packed, uint32_t width, uint32_t bits, uint
 /* The reverse; values must fit in `width` bits. */
 void lmn__bits_pack(const uint8_t *values, uint32_t width, uint32_t bits, uint8_t *packed_out);
 
-/* One value out of a packed group. */
-uint64_t lmn__bits_unpack_one(const uint8_t *packed, uint32_t width, uint32_t bits, uint32_t index);
+/* Unpack values [first, first + count) of the 1024 only. */
+void lmn__bits_unpack_part(const uint8_t *packed, uint32_t width, uint32_t bits, uint32_t first,
+                           uint32_t count, uint8_t *out);
 
 /* All bits that occur in `count` words, or-ed together. */
 uint64_t lmn__words_or(const uint8_t *words, uint32_t bits, uint64_t count);

@@ -27,14 +27,16 @@ static enum lmn_status read_levels(struct lmn__scratch *scratch,
 
     if (bytes.len == 0)
         return LMN_OK;
+    if (encoding == NULL && bytes.len % 2 != 0)
+        return lmn_fail(err, LMN_E_CORRUPT, "%zu bytes of 16-bit levels", bytes.len);
     if (encoding == NULL)
-        return lmn__vec_put(out, scratch->env->pool, bytes.data, bytes.len / 2 * 2, err);
+        return lmn__vec_put(out, scratch->env->pool, bytes.data, bytes.len, err);
     if (!lmn__mul_u64(count, sizeof(uint16_t), &room))
         return lmn_fail(err, LMN_E_CORRUPT, "%llu levels", (unsigned long long)count);
     st = lmn__scratch_need(scratch, out, room, err);
-    return st != LMN_OK
-               ? st
-               : lmn__fixed_decode_block(scratch, encoding, bytes, 16, count, out->data, err);
+    return st != LMN_OK ? st
+                        : lmn__fixed_decode_block(scratch, encoding, bytes, 16, count, 0, count,
+                                                  out->data, err);
 }
 
 /* The last of the value's Arrow buffers: its bytes. */
@@ -189,7 +191,7 @@ static enum lmn_status append_plain(const struct lmn__constant *page, struct lmn
 /* The entry at which `row` begins; with lists, counted from the mark before it. */
 static uint64_t find_entry(const struct lmn__constant *page, uint64_t row)
 {
-    struct lmn__levels levels = { (const uint16_t *)(const void *)page->rep.data, NULL, 0 };
+    const uint16_t *rep = (const uint16_t *)(const void *)page->rep.data;
     uint64_t mark;
 
     if (page->row_mark == NULL)
@@ -197,9 +199,8 @@ static uint64_t find_entry(const struct lmn__constant *page, uint64_t row)
     if (row == page->row_count)
         return page->entry_count;
     mark = page->row_mark[row / MARK_ROWS];
-    levels.rep += mark;
-    levels.count = page->entry_count - mark;
-    return mark + lmn__levels_find_row(&levels, page->layout->list_count, row % MARK_ROWS);
+    return mark + lmn__levels_find_row(rep + mark, page->entry_count - mark,
+                                       page->layout->list_count, row % MARK_ROWS);
 }
 
 enum lmn_status lmn__constant_append(const struct lmn__constant *page, struct lmn__leaf *leaf,

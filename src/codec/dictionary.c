@@ -36,7 +36,8 @@ enum lmn_status lmn__dictionary_decode(struct lmn__scratch *scratch,
     st = lmn__builder_extend(builder, count, &at, err);
     if (st != LMN_OK)
         return st;
-    return lmn__fixed_decode_block(scratch, encoding, bytes, layout->bits, count, at, err);
+    return lmn__fixed_decode_block(scratch, encoding, bytes, layout->bits, count, 0, count, at,
+                                   err);
 }
 
 static enum lmn_status bad_index(uint64_t index, uint64_t count, struct lmn_error *err)

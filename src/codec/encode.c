@@ -5,6 +5,7 @@
  *   nothing but nulls and empty lists              constant
  *   every value the same, 32 bytes at most, 2.2    constant with the value
  *   values of 256 bytes and more                   full-zip
+ *   fixed-size lists of the null type              full-zip
  *   repeated strings                               mini-block with a dictionary
  *   words                                          mini-block: rle, bitpacking or flat, whichever
  *                                                  is smallest
@@ -17,6 +18,9 @@
 
 /* Values from this size on are zipped with their levels instead of put into chunks. */
 enum { LARGE_VALUE_BYTES = 256, INLINE_VALUE_BYTES_MAX = 32 };
+
+/* Packed structs are always put into chunks; those of version 2.1 hold two of this size. */
+enum { PACKED_ROW_BYTES_MAX = 8 << 10 };
 
 void lmn__encoded_page_deinit(struct lmn__encoded_page *page)
 {
@@ -55,12 +59,22 @@ struct lmn__encoding *lmn__encoder_fixed(struct lmn__encoder *encoder,
     return encoding->child != NULL ? encoding : NULL;
 }
 
+/* Compression is of a chunk's first buffer, which is a validity where items can be null. */
+static bool begins_with_validity(const struct lmn__encoding *encoding)
+{
+    for (; encoding->kind == LMN__ENC_FIXED_LIST; encoding = encoding->child) {
+        if (encoding->has_validity)
+            return true;
+    }
+    return false;
+}
+
 struct lmn__encoding *lmn__encoder_compress(struct lmn__encoder *encoder,
                                             struct lmn__encoding *encoding)
 {
     struct lmn__encoding *general;
 
-    if (encoding == NULL || encoder->options->zstd_level == 0)
+    if (encoding == NULL || encoder->options->zstd_level == 0 || begins_with_validity(encoding))
         return encoding;
     general = lmn__encoder_encoding(encoder, LMN__ENC_GENERAL, 0);
     if (general != NULL) {
@@ -134,13 +148,24 @@ static enum lmn__encoding_kind choose_words(const uint8_t *word, uint32_t bits, 
     return packed < flat ? LMN__ENC_INLINE : LMN__ENC_FLAT;
 }
 
+static bool has_item_validity(const struct lmn__encoding *encoding)
+{
+    for (; encoding != NULL && encoding->kind == LMN__ENC_FIXED_LIST; encoding = encoding->child) {
+        if (encoding->has_validity)
+            return true;
+    }
+    return false;
+}
+
 static enum lmn_status encode_mini(struct lmn__encoder *encoder, struct lmn__mini_values *values,
                                    struct lmn_error *err)
 {
     bool fits;
     enum lmn_status st;
 
-    values->encoding = lmn__encoder_compress(encoder, values->encoding);
+    /* zstd would take the first buffer of a chunk, which is validity, and leave the values. */
+    if (!has_item_validity(values->encoding))
+        values->encoding = lmn__encoder_compress(encoder, values->encoding);
     if (values->encoding == NULL)
         return lmn__arena_fail(&encoder->arena, "an encoding", err);
     st = lmn__miniblock_encode(encoder, values, &fits, err);
@@ -257,6 +282,11 @@ static enum lmn_status encode_packed(struct lmn__encoder *encoder, struct lmn_er
         field[i].bits = child->layout->bits;
         values.row_bytes += child->layout->bits / 8;
     }
+    if (encoder->options->minor < 2 && values.row_bytes > PACKED_ROW_BYTES_MAX)
+        return lmn_fail(err, LMN_E_UNSUPPORTED,
+                        "packed structs of %llu bytes have no place in file version 2.1; 2.2 has "
+                        "one",
+                        (unsigned long long)values.row_bytes);
     values.encoding->field = field;
     values.encoding->field_count = count;
     values.encoding->bits = (uint32_t)values.row_bytes * 8;
@@ -290,17 +320,20 @@ static uint64_t longest_value(const struct lmn__builder *builder)
     return longest;
 }
 
-/* Bytes of the largest value, as the choice of layout sees it. */
-static uint64_t value_size(const struct lmn__builder *builder)
+/* Is the page one of values that do not go into chunks? */
+static bool is_zipped(const struct lmn__builder *builder)
 {
     const struct lmn__layout *layout = builder->layout;
     uint64_t items = 1;
 
     if (layout->kind == LMN__LAYOUT_VARIABLE)
-        return longest_value(builder);
+        return longest_value(builder) >= LARGE_VALUE_BYTES;
     for (; layout->kind == LMN__LAYOUT_FIXED_LIST; layout = layout->child[0])
         items *= layout->dimension;
-    return layout->kind == LMN__LAYOUT_FIXED ? lmn__div_up(items * layout->bits, 8) : 0;
+    if (layout->kind == LMN__LAYOUT_NULL)
+        return true;
+    return layout->kind == LMN__LAYOUT_FIXED &&
+           lmn__div_up(items * layout->bits, 8) >= LARGE_VALUE_BYTES;
 }
 
 /*
@@ -330,7 +363,7 @@ static enum lmn_status encode_layout(struct lmn__encoder *encoder, struct lmn_er
         return lmn__constant_encode(encoder, NULL, err);
     if (find_constant(encoder, &value))
         return lmn__constant_encode(encoder, &value, err);
-    if (value_size(builder) >= LARGE_VALUE_BYTES)
+    if (is_zipped(builder))
         return lmn__fullzip_encode(encoder, err);
     switch (builder->layout->kind) {
     case LMN__LAYOUT_FIXED:

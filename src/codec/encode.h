@@ -57,7 +57,10 @@ struct lmn__encoding *lmn__encoder_encoding(struct lmn__encoder *encoder,
 struct lmn__encoding *lmn__encoder_fixed(struct lmn__encoder *encoder,
                                          const struct lmn__builder *builder);
 
-/* `encoding`, inside zstd if the options ask for that; NULL for NULL. */
+/*
+ * `encoding`, inside zstd if the options ask for that and the values would be compressed by it;
+ * NULL for NULL.
+ */
 struct lmn__encoding *lmn__encoder_compress(struct lmn__encoder *encoder,
                                             struct lmn__encoding *encoding);
 

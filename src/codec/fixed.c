@@ -36,20 +36,11 @@ static enum lmn_status decode_flat(struct lmn__span buffer, const struct part *p
 /* Values [first, first + take) of one packed group of 1024. */
 static void unpack_part(const uint8_t *packed, uint32_t width, const struct part *part)
 {
-    _Alignas(64) uint8_t group[LMN__PACK_COUNT * 8];
-    uint32_t bytes = part->bits / 8;
-
-    if (part->take == LMN__PACK_COUNT) {
+    if (part->take == LMN__PACK_COUNT)
         lmn__bits_unpack(packed, width, part->bits, part->out);
-    } else if (part->take <= 4) {
-        for (uint64_t i = 0; i < part->take; i++)
-            lmn__store_uint(
-                part->out + i * bytes, bytes,
-                lmn__bits_unpack_one(packed, width, part->bits, (uint32_t)(part->first + i)));
-    } else {
-        lmn__bits_unpack(packed, width, part->bits, group);
-        memcpy(part->out, group + part->first * bytes, part->take * bytes);
-    }
+    else
+        lmn__bits_unpack_part(packed, width, part->bits, (uint32_t)part->first,
+                              (uint32_t)part->take, part->out);
 }
 
 static enum lmn_status decode_inline(struct lmn__span buffer, const struct part *part,
@@ -221,9 +212,10 @@ enum lmn_status lmn__fixed_decode(struct lmn__scratch *scratch,
 enum lmn_status lmn__fixed_decode_block(struct lmn__scratch *scratch,
                                         const struct lmn__encoding *encoding,
                                         struct lmn__span block, uint32_t bits, uint64_t count,
-                                        uint8_t *out, struct lmn_error *err)
+                                        uint64_t first, uint64_t take, uint8_t *out,
+                                        struct lmn_error *err)
 {
-    const struct part part = { count, 0, count, bits, out };
+    const struct part part = { count, first, take, bits, out };
     struct lmn__span buffer[2] = { block, { NULL, 0 } };
     uint64_t values_bytes;
     enum lmn_status st;

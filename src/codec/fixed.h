@@ -28,12 +28,12 @@ LMN_MUST_USE enum lmn_status lmn__fixed_decode(struct lmn__scratch *scratch,
 /* Buffers per chunk that `encoding` has. */
 uint32_t lmn__fixed_buffer_count(const struct lmn__encoding *encoding);
 
-/* Decode all `count` values of a block: levels, dictionaries. `out` as above. */
+/* The same of a block of `count` values: levels, dictionaries. */
 LMN_MUST_USE enum lmn_status lmn__fixed_decode_block(struct lmn__scratch *scratch,
                                                      const struct lmn__encoding *encoding,
                                                      struct lmn__span block, uint32_t bits,
-                                                     uint64_t count, uint8_t *out,
-                                                     struct lmn_error *err);
+                                                     uint64_t count, uint64_t first, uint64_t take,
+                                                     uint8_t *out, struct lmn_error *err);
 
 /*
  * How many levels a block holds whose number is known modulo 65536 only: chunks of early writers

@@ -137,28 +137,68 @@ static enum lmn_status count_items(struct lmn__builder **builder, uint64_t *coun
     return LMN_OK;
 }
 
+/* Are the values strings or binaries that lie in the page as they are? */
+static bool is_plain_variable(const struct lmn__fullzip *page)
+{
+    return page->variable.plain != NULL && page->variable.general == NULL &&
+           page->variable.fsst == NULL;
+}
+
+/* Are the page's bytes the column's, without a header anywhere? */
+static bool is_plain_fixed(const struct lmn__fullzip *page)
+{
+    return page->control_bytes == 0 && page->layout->length_bits == 0 && page->fixed.plain &&
+           page->fixed.bytes != 0;
+}
+
+enum lmn_status lmn__fullzip_land(const struct lmn__fullzip *page, struct lmn__leaf *leaf,
+                                  uint64_t bytes, struct lmn__landing *landing,
+                                  struct lmn_error *err)
+{
+    uint32_t head = page->control_bytes + page->layout->length_bits / 8;
+    struct lmn__builder *builder = leaf->builder;
+    enum lmn_status st;
+
+    *landing = (struct lmn__landing){ 0 };
+    if (!is_plain_variable(page) && !is_plain_fixed(page))
+        return LMN_OK;
+    while (builder->layout->kind == LMN__LAYOUT_FIXED_LIST)
+        builder = &builder->child[0];
+    st = lmn__vec_reserve(&builder->values, builder->env->pool, bytes, err);
+    if (st != LMN_OK)
+        return st;
+    if (builder->values.len >= head)
+        landing->saved_bytes = head;
+    landing->at = builder->values.data + builder->values.len - landing->saved_bytes;
+    memcpy(landing->saved, landing->at, landing->saved_bytes);
+    return LMN_OK;
+}
+
+void lmn__landing_close(struct lmn__landing *landing)
+{
+    if (landing->at != NULL)
+        memcpy(landing->at, landing->saved, landing->saved_bytes);
+}
+
 /* Rows without control words: the buffer is the column, or holds nothing. */
 static enum lmn_status append_plain(const struct lmn__fullzip *page, struct lmn__leaf *leaf,
-                                    struct lmn__block *block, struct lmn__span data, uint64_t count,
-                                    struct lmn_error *err)
+                                    struct lmn__span data, uint64_t count, struct lmn_error *err)
 {
     const struct lmn__levels levels = { NULL, NULL, count };
     struct lmn__builder *builder = leaf->builder;
     uint64_t visible;
+    uint8_t *at;
     enum lmn_status st = lmn__levels_append(page->layout, &leaf->path, &levels, &visible, err);
 
     if (st == LMN_OK && page->fixed.bytes == 0)
         return lmn__builder_put_empty(builder, count, err);
     if (st == LMN_OK)
         st = count_items(&builder, &count, err);
-    if (st != LMN_OK)
-        return st;
-    if (block != NULL && builder->values.len == 0 && data.len != 0) {
-        lmn__vec_deinit(&builder->values);
-        lmn__vec_share(&builder->values, block, data.data, data.len);
-        return LMN_OK;
-    }
-    return lmn__vec_put(&builder->values, builder->env->pool, data.data, data.len, err);
+    if (st == LMN_OK)
+        st = lmn__vec_extend(&builder->values, builder->env->pool, data.len, &at, err);
+    if (st == LMN_OK && data.len != 0 && data.data != at)
+        memcpy(at, data.data, data.len);
+    return st;
 }
 
 /* Entries on their way from the page to the builders. */
@@ -206,7 +246,10 @@ static enum lmn_status take_entry(const struct lmn__fullzip *page, struct lmn__s
     return LMN_OK;
 }
 
-/* Strings and binaries as they are: room for all of them at once. */
+/*
+ * Strings and binaries as they are: room for all of them at once. They may lie in that room
+ * already (lmn__fullzip_land()), each at or behind its place.
+ */
 static enum lmn_status put_variable(struct lmn__builder *builder, const struct batch *batch,
                                     struct lmn_error *err)
 {
@@ -219,8 +262,8 @@ static enum lmn_status put_variable(struct lmn__builder *builder, const struct b
         bytes += batch->value[i].len;
     st = lmn__builder_extend_variable(builder, batch->visible, bytes, &offsets, &data, &base, err);
     for (uint64_t i = 0; st == LMN_OK && i < batch->visible; i++) {
-        if (batch->value[i].len != 0)
-            memcpy(data, batch->value[i].data, batch->value[i].len);
+        if (batch->value[i].len != 0 && batch->value[i].data != data)
+            memmove(data, batch->value[i].data, batch->value[i].len);
         data += batch->value[i].len;
         base += batch->value[i].len;
         lmn__store_uint(offsets + i * width, width, base);
@@ -279,8 +322,7 @@ static enum lmn_status put_batch(const struct lmn__fullzip *page, struct lmn__le
 
     if (st != LMN_OK)
         return st;
-    if (page->variable.plain != NULL && page->variable.general == NULL &&
-        page->variable.fsst == NULL)
+    if (is_plain_variable(page))
         return put_variable(leaf->builder, batch, err);
     if (page->fixed.plain)
         return put_fixed(page, leaf, batch, err);
@@ -292,15 +334,14 @@ static enum lmn_status put_batch(const struct lmn__fullzip *page, struct lmn__le
 }
 
 enum lmn_status lmn__fullzip_append(const struct lmn__fullzip *page, struct lmn__leaf *leaf,
-                                    struct lmn__block *block, struct lmn__span data, uint64_t count,
-                                    struct lmn_error *err)
+                                    struct lmn__span data, uint64_t count, struct lmn_error *err)
 {
     struct batch batch;
     enum lmn_status st = LMN_OK;
 
-    if (page->control_bytes == 0 && page->layout->length_bits == 0 &&
-        (page->fixed.plain || page->fixed.bytes == 0))
-        return append_plain(page, leaf, block, data, count, err);
+    if (is_plain_fixed(page) ||
+        (page->control_bytes == 0 && page->layout->length_bits == 0 && page->fixed.bytes == 0))
+        return append_plain(page, leaf, data, count, err);
     while (st == LMN_OK && data.len != 0) {
         batch.count = batch.visible = 0;
         while (st == LMN_OK && data.len != 0 && batch.count < BATCH_MAX)

@@ -49,12 +49,27 @@ LMN_MUST_USE enum lmn_status lmn__fullzip_find(const struct lmn__fullzip *page, 
                                                struct lmn_error *err);
 
 /*
- * Append `count` rows that fill `data` exactly. Where values need no work and `block` is not
- * NULL, the leaf shares `block`, in which `data` lies, instead of copying.
+ * A place at the end of a leaf's values where bytes of a page may be read to, so that the first
+ * value among them comes to lie where it stays.
  */
+struct lmn__landing {
+    uint8_t *at;       /* NULL: there is none, the bytes go elsewhere */
+    uint8_t saved[16]; /* the end of the value before, which the first header covers */
+    uint32_t saved_bytes;
+};
+
+/*
+ * Make a landing for `bytes` bytes. What is read there is then appended, as `data` from anywhere
+ * else would be, and the landing closed, before anything else happens to the leaf.
+ */
+LMN_MUST_USE enum lmn_status lmn__fullzip_land(const struct lmn__fullzip *page,
+                                               struct lmn__leaf *leaf, uint64_t bytes,
+                                               struct lmn__landing *landing, struct lmn_error *err);
+void lmn__landing_close(struct lmn__landing *landing);
+
+/* Append `count` rows that fill `data` exactly. */
 LMN_MUST_USE enum lmn_status lmn__fullzip_append(const struct lmn__fullzip *page,
-                                                 struct lmn__leaf *leaf, struct lmn__block *block,
-                                                 struct lmn__span data, uint64_t count,
-                                                 struct lmn_error *err);
+                                                 struct lmn__leaf *leaf, struct lmn__span data,
+                                                 uint64_t count, struct lmn_error *err);
 
 #endif

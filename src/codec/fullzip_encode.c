@@ -46,7 +46,8 @@ static void put_fixed(const struct writer *writer, uint64_t value, uint8_t *at)
         if (!encoding->has_validity)
             continue;
         memset(at, 0, lmn__bits_bytes(many));
-        lmn__bits_copy(at, 0, items->validity.data, value * many, many);
+        if (items->has_validity)
+            lmn__bits_copy(at, 0, items->validity.data, value * many, many);
         at += lmn__bits_bytes(many);
     }
     if (encoding->kind != LMN__ENC_FLAT)

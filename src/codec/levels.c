@@ -15,6 +15,8 @@
 #include "base/bits.h"
 #include "base/bytes.h"
 #include "base/math.h"
+#include "codec/simd.h"
+#include "os/processor.h"
 
 /* What a definition level says: where an entry stops, and why. */
 struct def_meaning {
@@ -66,7 +68,7 @@ static enum lmn_status check_levels(const struct lmn__page_layout *layout,
 }
 
 /* 64 bits: is level[i] below `limit`? */
-static uint64_t below_mask(const uint16_t *level, uint16_t limit)
+LMN__KERNEL uint64_t below_mask(const uint16_t *level, uint16_t limit)
 {
     uint64_t mask = 0;
 
@@ -355,39 +357,62 @@ enum lmn_status lmn__levels_append(const struct lmn__page_layout *layout, struct
     return append_without_lists(layout, path, levels, err);
 }
 
-uint64_t lmn__levels_find_row(const struct lmn__levels *levels, uint32_t rep_max, uint64_t row)
+LMN__KERNEL uint64_t find_row_body(const uint16_t *rep, uint64_t count, uint16_t rep_max,
+                                   uint64_t row)
 {
     uint64_t i = 0;
 
-    for (; i + 64 <= levels->count; i += 64) {
-        uint64_t begins = ~below_mask(levels->rep + i, (uint16_t)rep_max);
-        uint64_t count = (uint64_t)__builtin_popcountll(begins);
+    for (; i + 64 <= count; i += 64) {
+        uint64_t begins = ~below_mask(rep + i, rep_max);
+        uint64_t found = (uint64_t)__builtin_popcountll(begins);
 
-        if (row < count) {
+        if (row < found) {
             for (; row > 0; row--)
                 begins &= begins - 1;
             return i + (uint64_t)__builtin_ctzll(begins);
         }
-        row -= count;
+        row -= found;
     }
-    for (; i < levels->count; i++) {
-        if (levels->rep[i] == rep_max && row-- == 0)
+    for (; i < count; i++) {
+        if (rep[i] == rep_max && row-- == 0)
             break;
     }
     return i;
 }
 
-uint64_t lmn__levels_visible(const struct lmn__page_layout *layout,
-                             const struct lmn__levels *levels, uint64_t first, uint64_t count)
+LMN__WIDE static uint64_t find_row_wide(const uint16_t *rep, uint64_t count, uint16_t rep_max,
+                                        uint64_t row)
+{
+    return find_row_body(rep, count, rep_max, row);
+}
+
+uint64_t lmn__levels_find_row(const uint16_t *rep, uint64_t count, uint32_t rep_max, uint64_t row)
+{
+    return lmn__processor_is_wide() ? find_row_wide(rep, count, (uint16_t)rep_max, row)
+                                    : find_row_body(rep, count, (uint16_t)rep_max, row);
+}
+
+LMN__KERNEL uint64_t count_below_body(const uint16_t *level, uint64_t count, uint16_t limit)
+{
+    uint64_t below = 0, i = 0;
+
+    for (; i + 64 <= count; i += 64)
+        below += (uint64_t)__builtin_popcountll(below_mask(level + i, limit));
+    for (; i < count; i++)
+        below += level[i] < limit;
+    return below;
+}
+
+LMN__WIDE static uint64_t count_below_wide(const uint16_t *level, uint64_t count, uint16_t limit)
+{
+    return count_below_body(level, count, limit);
+}
+
+uint64_t lmn__levels_visible(const struct lmn__page_layout *layout, const uint16_t *def,
+                             uint64_t count)
 {
     uint16_t limit = (uint16_t)(layout->def_visible_max + 1);
-    uint64_t visible = 0, i = 0;
 
-    if (levels->def == NULL)
-        return count;
-    for (; i + 64 <= count; i += 64)
-        visible += (uint64_t)__builtin_popcountll(below_mask(levels->def + first + i, limit));
-    for (; i < count; i++)
-        visible += levels->def[first + i] < limit;
-    return visible;
+    return lmn__processor_is_wide() ? count_below_wide(def, count, limit)
+                                    : count_below_body(def, count, limit);
 }

@@ -55,14 +55,14 @@ LMN_MUST_USE enum lmn_status lmn__levels_append(const struct lmn__page_layout *l
                                                 uint64_t *visible_out, struct lmn_error *err);
 
 /*
- * The index of the entry at which row number `row` (from 0) begins, counted in `levels`; entries
- * before the first row's beginning belong to an earlier one. Returns levels->count when there
- * are fewer rows.
+ * The index of the entry at which row number `row` (from 0) begins, counted in `rep`; entries
+ * before the first row's beginning belong to an earlier one. Returns `count` when there are
+ * fewer rows.
  */
-uint64_t lmn__levels_find_row(const struct lmn__levels *levels, uint32_t rep_max, uint64_t row);
+uint64_t lmn__levels_find_row(const uint16_t *rep, uint64_t count, uint32_t rep_max, uint64_t row);
 
-/* Number of entries in [first, first + count) that have a place among the values. */
-uint64_t lmn__levels_visible(const struct lmn__page_layout *layout,
-                             const struct lmn__levels *levels, uint64_t first, uint64_t count);
+/* How many of these entries have a place among the values? */
+uint64_t lmn__levels_visible(const struct lmn__page_layout *layout, const uint16_t *def,
+                             uint64_t count);
 
 #endif

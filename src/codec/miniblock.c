@@ -138,11 +138,19 @@ void lmn__miniblock_close(struct lmn__miniblock *page)
     lmn__values_deinit(&page->values);
 }
 
-/* The last chunk whose first row is at or before `row`. */
-static uint64_t find_chunk(const struct lmn__miniblock *page, uint64_t row)
+/*
+ * The last chunk whose first row is at or before `row`; chunk `low` is at or before it. It is
+ * looked for near `low` first.
+ */
+static uint64_t find_chunk(const struct lmn__miniblock *page, uint64_t low, uint64_t row)
 {
-    uint64_t low = 0, high = page->chunk_count;
+    uint64_t high = lmn__min_u64(low + 1, page->chunk_count);
 
+    for (uint64_t step = 1; high < page->chunk_count && page->chunk[high].first_row <= row;
+         step *= 2) {
+        low = high;
+        high = lmn__min_u64(high + step, page->chunk_count);
+    }
     while (high - low > 1) {
         uint64_t middle = low + (high - low) / 2;
 
@@ -159,13 +167,13 @@ void lmn__miniblock_find(const struct lmn__miniblock *page, uint64_t first, uint
 {
     uint64_t end = first + count, to;
 
-    *from_out = find_chunk(page, first);
+    *from_out = find_chunk(page, 0, first);
     if (end >= page->row_count) {
         *to_out = page->chunk_count;
         return;
     }
     /* The chunk where the next row begins is needed too, unless that row stands first in it. */
-    to = find_chunk(page, end);
+    to = find_chunk(page, *from_out, end);
     *to_out = page->chunk[to].first_row == end && !page->chunk[to].continues ? to : to + 1;
 }
 
@@ -222,45 +230,45 @@ static enum lmn_status split_chunk(const struct lmn__page_layout *layout, struct
     return LMN_OK;
 }
 
-static enum lmn_status decode_levels(const struct lmn__page_layout *layout, struct chunk *chunk,
-                                     struct lmn__scratch *scratch, struct lmn__levels *levels_out,
-                                     struct lmn_error *err)
+/* Levels [first, first + take) of the `count` in a block; *levels_out is NULL without `encoding`.
+ */
+static enum lmn_status decode_levels(struct lmn__scratch *scratch, struct lmn__vec *vec,
+                                     const struct lmn__encoding *encoding, struct lmn__span block,
+                                     uint64_t count, uint64_t first, uint64_t take,
+                                     const uint16_t **levels_out, struct lmn_error *err)
 {
-    uint64_t count = chunk->entry_count, bytes = count * sizeof(uint16_t);
-    enum lmn_status st = LMN_OK;
-
-    *levels_out = (struct lmn__levels){ NULL, NULL, count };
-    if (layout->rep != NULL) {
-        st = lmn__scratch_need(scratch, &scratch->rep, bytes, err);
-        if (st == LMN_OK)
-            st = lmn__fixed_decode_block(scratch, layout->rep, chunk->rep, 16, count,
-                                         scratch->rep.data, err);
-        levels_out->rep = (const uint16_t *)(const void *)scratch->rep.data;
-    }
-    if (st == LMN_OK && layout->def != NULL) {
-        st = lmn__scratch_need(scratch, &scratch->def, bytes, err);
-        if (st == LMN_OK)
-            st = lmn__fixed_decode_block(scratch, layout->def, chunk->def, 16, count,
-                                         scratch->def.data, err);
-        levels_out->def = (const uint16_t *)(const void *)scratch->def.data;
-    }
-    return st;
-}
-
-/* Entries [first, first + count) of a chunk: their slots, then their values. */
-static enum lmn_status append_entries(const struct lmn__miniblock *page, struct lmn__leaf *leaf,
-                                      const struct chunk *chunk, const struct lmn__levels *levels,
-                                      uint64_t first, uint64_t count, struct lmn_error *err)
-{
-    const struct lmn__page_layout *layout = page->layout;
-    const struct lmn__levels wanted = { levels->rep != NULL ? levels->rep + first : NULL,
-                                        levels->def != NULL ? levels->def + first : NULL, count };
-    uint64_t before = first, visible;
     enum lmn_status st;
 
-    if (layout->list_count != 0)
-        before = lmn__levels_visible(layout, levels, 0, first);
-    st = lmn__levels_append(layout, &leaf->path, &wanted, &visible, err);
+    *levels_out = NULL;
+    if (encoding == NULL)
+        return LMN_OK;
+    st = lmn__scratch_need(scratch, vec, take * sizeof(uint16_t), err);
+    if (st != LMN_OK)
+        return st;
+    *levels_out = (const uint16_t *)(const void *)vec->data;
+    return lmn__fixed_decode_block(scratch, encoding, block, 16, count, first, take, vec->data,
+                                   err);
+}
+
+/* Entries [from, to) of a chunk, whose rep levels are decoded: their slots, then their values. */
+static enum lmn_status append_entries(const struct lmn__miniblock *page, struct lmn__leaf *leaf,
+                                      const struct chunk *chunk, const uint16_t *rep, uint64_t from,
+                                      uint64_t to, struct lmn_error *err)
+{
+    const struct lmn__page_layout *layout = page->layout;
+    struct lmn__levels levels = { rep != NULL ? rep + from : NULL, NULL, to - from };
+    /* Values before `from` are counted by the def levels of all entries before it. */
+    uint64_t first = layout->list_count != 0 ? 0 : from, before = from, visible;
+    const uint16_t *def;
+    enum lmn_status st = decode_levels(leaf->scratch, &leaf->scratch->def, layout->def, chunk->def,
+                                       chunk->entry_count, first, to - first, &def, err);
+
+    if (st == LMN_OK && def != NULL) {
+        before = first + lmn__levels_visible(layout, def, from - first);
+        levels.def = def + (from - first);
+    }
+    if (st == LMN_OK)
+        st = lmn__levels_append(layout, &leaf->path, &levels, &visible, err);
     if (st != LMN_OK)
         return st;
     return lmn__values_append(&page->values, leaf, chunk->value, layout->buffer_count,
@@ -274,31 +282,34 @@ static enum lmn_status append_chunk(const struct lmn__miniblock *page, struct lm
 {
     const struct lmn__page_layout *layout = page->layout;
     const struct lmn__mini_chunk *info = &page->chunk[index];
-    struct chunk chunk = { .value_count = info[1].first_value - info->first_value };
-    struct lmn__levels levels;
-    uint64_t from, to;
+    struct chunk chunk; /* large, and filled as far as it is used */
+    uint64_t from = first > info->first_row ? first - info->first_row : 0;
+    uint64_t to = end - info->first_row;
+    const uint16_t *rep;
     enum lmn_status st = split_chunk(layout, bytes, &chunk, err);
 
     if (st != LMN_OK)
         return st;
+    chunk.value_count = info[1].first_value - info->first_value;
     chunk.entry_count = layout->rep == NULL ? chunk.value_count
                                             : lmn__fixed_level_count(layout->rep, chunk.rep,
                                                                      (uint16_t)chunk.entry_count);
-    st = decode_levels(layout, &chunk, leaf->scratch, &levels, err);
+    st = decode_levels(leaf->scratch, &leaf->scratch->rep, layout->rep, chunk.rep,
+                       chunk.entry_count, 0, chunk.entry_count, &rep, err);
     if (st != LMN_OK)
         return st;
-    if (layout->rep == NULL) {
-        from = first > info->first_row ? first - info->first_row : 0;
-        to = lmn__min_u64(end - info->first_row, chunk.value_count);
+    if (rep == NULL) {
+        to = lmn__min_u64(to, chunk.entry_count);
     } else {
-        from = first < info->first_row
-                   ? 0
-                   : lmn__levels_find_row(&levels, layout->list_count, first - info->first_row);
+        uint64_t count = chunk.entry_count, rows = to - from;
+
+        from = first < info->first_row ? 0
+                                       : lmn__levels_find_row(rep, count, layout->list_count, from);
         to = end >= info[1].first_row
-                 ? levels.count
-                 : lmn__levels_find_row(&levels, layout->list_count, end - info->first_row);
+                 ? count
+                 : from + lmn__levels_find_row(rep + from, count - from, layout->list_count, rows);
     }
-    return from < to ? append_entries(page, leaf, &chunk, &levels, from, to - from, err) : LMN_OK;
+    return from < to ? append_entries(page, leaf, &chunk, rep, from, to, err) : LMN_OK;
 }
 
 enum lmn_status lmn__miniblock_append(const struct lmn__miniblock *page, struct lmn__leaf *leaf,

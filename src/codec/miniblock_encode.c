@@ -3,9 +3,9 @@
  * Chunks hold 2^k values each (the last one what is left) and are cut where a value ends, so
  * that entries without a value open the next chunk. See miniblock.c for the bytes.
  *
- * A chunk of version 2.1 has at most 32 KiB. Values take about 8 KiB of it and levels may take
- * LEVELS_BYTES_MAX: where more entries without values lie between two values the page does not
- * fit this layout.
+ * A chunk of version 2.1 has at most 32 KiB. Values take about 8 KiB of it, runs that are no runs
+ * 18 KiB, and levels may take LEVELS_BYTES_MAX and the packed group that they end in: where more
+ * entries without values lie between two values the page does not fit this layout.
  */
 #include "codec/encode.h"
 
@@ -18,7 +18,7 @@ enum {
     VARIABLE_CHUNK_BYTES = 4096, /* of strings with their offsets */
     CHUNK_VALUES_MAX = 4096,
     RLE_CHUNK_VALUES = 2048,
-    LEVELS_BYTES_MAX = 20 << 10,
+    LEVELS_BYTES_MAX = 12 << 10,
     LEVELS_MAX = 60000,
     BUFFER_CHUNKS = 0,
     BUFFER_DATA = 1,
@@ -32,7 +32,7 @@ struct writer {
     struct lmn__vec *data, *words, *rows;
     uint32_t rep_width, def_width;
     uint64_t levels_max;
-    uint64_t value_bytes; /* of one flat value, fixed lists included; 0: bits or variable */
+    uint64_t value_bytes; /* of one flat value, items and validity included; 0: bits or variable */
     uint64_t items;       /* flat items per value */
     uint64_t previous;    /* values of the chunk before: a first guess for strings */
     bool row_open;        /* the last row of the chunk before may go on */
@@ -201,8 +201,6 @@ static enum lmn_status put_flat(struct writer *writer, uint64_t first, uint64_t 
         builder = &builder->child[0];
     first *= writer->items;
     count *= writer->items;
-    if (builder->layout->kind == LMN__LAYOUT_NULL)
-        return LMN_OK;
     if (builder->layout->bits != 1)
         return lmn__vec_put(out, pool, builder->values.data + first * (builder->layout->bits / 8),
                             count * (builder->layout->bits / 8), err);
@@ -214,7 +212,7 @@ static enum lmn_status put_flat(struct writer *writer, uint64_t first, uint64_t 
     return LMN_OK;
 }
 
-/* The validity of the items of one level of fixed lists. */
+/* The validity of the items of one level of fixed lists; that of nothing but nulls is no bitmap. */
 static enum lmn_status put_validity(struct writer *writer, const struct lmn__builder *items,
                                     uint64_t first, uint64_t count, struct lmn__vec *out,
                                     struct lmn_error *err)
@@ -226,7 +224,8 @@ static enum lmn_status put_validity(struct writer *writer, const struct lmn__bui
     if (st != LMN_OK)
         return st;
     memset(at, 0, lmn__bits_bytes(count));
-    lmn__bits_copy(at, 0, items->validity.data, first, count);
+    if (items->has_validity)
+        lmn__bits_copy(at, 0, items->validity.data, first, count);
     return LMN_OK;
 }
 
@@ -293,7 +292,7 @@ static enum lmn_status put_values(struct writer *writer, uint64_t first, uint64_
             st = pad8(writer, err);
         start = writer->data->len;
     }
-    if (st != LMN_OK || encoding->kind == LMN__ENC_CONSTANT)
+    if (st != LMN_OK)
         return st;
     st = put_first(writer, first, count, length, &runs, err);
     if (st != LMN_OK)
@@ -455,17 +454,19 @@ static void measure_values(struct writer *writer)
 {
     const struct lmn__encoding *encoding = writer->plain;
     struct lmn__page_layout *layout = &writer->encoder->layout;
+    uint64_t bits = 0;
 
     writer->items = 1;
     writer->previous = 2;
     for (; encoding->kind == LMN__ENC_FIXED_LIST; encoding = encoding->child) {
         layout->buffer_count += encoding->has_validity;
         writer->items *= encoding->dimension;
+        bits += encoding->has_validity ? writer->items : 0;
     }
-    if (encoding->kind != LMN__ENC_CONSTANT)
-        layout->buffer_count += encoding->kind == LMN__ENC_RLE ? 2 : 1;
+    layout->buffer_count += encoding->kind == LMN__ENC_RLE ? 2 : 1;
     if (encoding->kind == LMN__ENC_FLAT || encoding->kind == LMN__ENC_PACKED)
-        writer->value_bytes = lmn__div_up(writer->items * encoding->bits, 8);
+        bits += writer->items * encoding->bits;
+    writer->value_bytes = lmn__div_up(bits, 8);
     if (encoding->kind == LMN__ENC_FLAT && encoding->bits == 1 && writer->items == 1)
         writer->value_bytes = 0;
 }

@@ -109,15 +109,24 @@ enum lmn_status lmn__page_find(const struct lmn__page *page, uint64_t first, uin
     }
 }
 
+enum lmn_status lmn__page_land(const struct lmn__page *page, struct lmn__leaf *leaf, uint64_t bytes,
+                               struct lmn__landing *landing, struct lmn_error *err)
+{
+    *landing = (struct lmn__landing){ 0 };
+    if (page->layout->kind != LMN__PAGE_FULL_ZIP)
+        return LMN_OK;
+    return lmn__fullzip_land(&page->zip, leaf, bytes, landing, err);
+}
+
 enum lmn_status lmn__page_append(const struct lmn__page *page, struct lmn__leaf *leaf,
-                                 struct lmn__block *block, struct lmn__span data, uint64_t first,
-                                 uint64_t count, struct lmn_error *err)
+                                 struct lmn__span data, uint64_t first, uint64_t count,
+                                 struct lmn_error *err)
 {
     switch (page->layout->kind) {
     case LMN__PAGE_MINI_BLOCK:
         return lmn__miniblock_append(&page->mini, leaf, data, first, count, err);
     case LMN__PAGE_FULL_ZIP:
-        return lmn__fullzip_append(&page->zip, leaf, block, data, count, err);
+        return lmn__fullzip_append(&page->zip, leaf, data, count, err);
     default:
         return lmn__constant_append(&page->constant, leaf, first, count, err);
     }

@@ -53,13 +53,19 @@ LMN_MUST_USE enum lmn_status lmn__page_find(const struct lmn__page *page, uint64
                                             struct lmn_error *err);
 
 /*
+ * Make a landing for `bytes` bytes of the data buffer, see fullzip.h. Pages whose values are
+ * decoded have none.
+ */
+LMN_MUST_USE enum lmn_status lmn__page_land(const struct lmn__page *page, struct lmn__leaf *leaf,
+                                            uint64_t bytes, struct lmn__landing *landing,
+                                            struct lmn_error *err);
+
+/*
  * Append rows [first, first + count) to the leaf's builders. `data` are the bytes that
- * lmn__page_find() named, in `block`; a leaf may share the block instead of copying, unless
- * `block` is NULL.
+ * lmn__page_find() named.
  */
 LMN_MUST_USE enum lmn_status lmn__page_append(const struct lmn__page *page, struct lmn__leaf *leaf,
-                                              struct lmn__block *block, struct lmn__span data,
-                                              uint64_t first, uint64_t count,
+                                              struct lmn__span data, uint64_t first, uint64_t count,
                                               struct lmn_error *err);
 
 /* Bytes the open page holds in memory, for caches. */

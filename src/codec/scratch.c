@@ -10,6 +10,7 @@ void lmn__scratch_init(struct lmn__scratch *scratch, struct lmn_env *env)
 
 void lmn__scratch_deinit(struct lmn__scratch *scratch)
 {
+    lmn__vec_deinit(&scratch->fetched);
     lmn__vec_deinit(&scratch->rep);
     lmn__vec_deinit(&scratch->def);
     lmn__vec_deinit(&scratch->plain);

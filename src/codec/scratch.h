@@ -9,6 +9,7 @@
 
 struct lmn__scratch {
     struct lmn_env *env;      /* borrowed */
+    struct lmn__vec fetched;  /* bytes of a page */
     struct lmn__vec rep, def; /* levels, 16 bits each */
     struct lmn__vec plain;    /* what came out of lz4 or zstd */
     struct lmn__vec index;    /* dictionary indices */

@@ -43,6 +43,20 @@ void lmn__shred_deinit(struct lmn__shred *shred)
     lmn__builder_deinit(&shred->values);
 }
 
+void lmn__shred_expect(struct lmn__shred *shred, const struct lmn__shred *like)
+{
+    const struct lmn__builder *from = &like->values;
+    struct lmn__builder *to = &shred->values;
+    enum lmn_status ignored;
+
+    while (to->layout->kind == LMN__LAYOUT_FIXED_LIST) {
+        from = &from->child[0];
+        to = &to->child[0];
+    }
+    ignored = lmn__vec_reserve(&to->values, shred->env->pool, from->values.len, NULL);
+    (void)ignored;
+}
+
 static uint16_t null_level(const struct lmn__shred *shred, uint32_t depth)
 {
     return (uint16_t)(2 * (shred->node_count - 1 - depth) + 1);
@@ -115,12 +129,19 @@ static bool leaf_is_null(const struct walk *walk, const struct ArrowArray *array
     return !lmn__bit_get(walk->dictionary->validity.data, k);
 }
 
+/* Fixed lists of structs have levels in every page: Lance's reader cannot mix pages otherwise. */
+static bool is_fixed_list(const struct lmn__shred *shred, uint32_t depth)
+{
+    return depth + 1 < shred->node_count &&
+           shred->node[depth].layout->kind == LMN__LAYOUT_FIXED_LIST;
+}
+
 static bool may_be_null(const struct walk *walk, uint32_t depth)
 {
     const struct ArrowArray *array = walk->array[depth];
     bool leaf = depth + 1 == walk->shred->node_count;
 
-    return lmn__view_validity(array) != NULL ||
+    return lmn__view_validity(array) != NULL || is_fixed_list(walk->shred, depth) ||
            (leaf && walk->shred->values.layout->kind == LMN__LAYOUT_NULL) ||
            (leaf && walk->dictionary != NULL && walk->dictionary->has_validity);
 }
@@ -391,6 +412,28 @@ static void find_levels(const struct lmn__shred *shred, bool *occurs)
 
     for (uint64_t i = 0; def != NULL && i < shred->entry_count; i++)
         occurs[def[i]] = true;
+    for (uint32_t i = 0; def != NULL && i < shred->node_count; i++)
+        occurs[null_level(shred, i)] |= is_fixed_list(shred, i);
+}
+
+static bool is_list(const struct lmn__shred *shred, uint32_t layer)
+{
+    return layer != 0 &&
+           shred->node[shred->node_count - 1 - layer].layout->kind == LMN__LAYOUT_LIST;
+}
+
+/*
+ * A struct that is null hides what is in it. Lance's reader wants the structs and the list inside
+ * to be nullable as well, and the leaf in a page without any value, which it reads as nulls.
+ */
+static void carry_nulls_inwards(const struct lmn__shred *shred, bool *occurs)
+{
+    bool hollow = shred->def.len != 0 && !occurs[0];
+
+    for (uint32_t i = shred->node_count - 1; i > 0; i--) {
+        if (!is_list(shred, i) && (i > 1 || hollow))
+            occurs[2 * i - 1] |= occurs[2 * i + 1];
+    }
 }
 
 void lmn__shred_close(struct lmn__shred *shred, struct lmn__page_layout *layout)
@@ -400,17 +443,16 @@ void lmn__shred_close(struct lmn__shred *shred, struct lmn__page_layout *layout)
     uint16_t *def = (uint16_t *)(void *)shred->def.data;
 
     find_levels(shred, occurs);
+    carry_nulls_inwards(shred, occurs);
     layout->layer_count = shred->node_count;
     for (uint32_t i = 0; i < shred->node_count; i++) {
         bool null = occurs[2 * i + 1], empty = occurs[2 * i + 2];
-        bool list = i != 0 &&
-                    shred->node[shred->node_count - 1 - i].layout->kind == LMN__LAYOUT_LIST;
 
         if (null)
             number[2 * i + 1] = next++;
         if (empty)
             number[2 * i + 2] = next++;
-        if (list)
+        if (is_list(shred, i))
             layout->layer[i] = null && empty ? LMN__LAYER_NULL_AND_EMPTY_LIST
                                : null        ? LMN__LAYER_NULLABLE_LIST
                                : empty       ? LMN__LAYER_EMPTYABLE_LIST

@@ -42,6 +42,12 @@ LMN_MUST_USE enum lmn_status lmn__shred_init(struct lmn__shred *shred, struct lm
                                              struct lmn_error *err);
 void lmn__shred_deinit(struct lmn__shred *shred);
 
+/*
+ * Make room for as many values as `like` holds, so that they need not move as they grow: pages of
+ * a column are alike. It is a guess: without the room all goes well, too.
+ */
+void lmn__shred_expect(struct lmn__shred *shred, const struct lmn__shred *like);
+
 /* Append rows [first, first + count) of a column. */
 LMN_MUST_USE enum lmn_status lmn__shred_append(struct lmn__shred *shred,
                                                const struct ArrowArray *column, uint64_t first,
