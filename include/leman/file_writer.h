@@ -39,11 +39,23 @@ LMN_API LMN_MUST_USE enum lmn_status lmn_file_writer_open(
     struct lmn_error *err);
 
 /*
+ * Are rows of type `schema` those of the writer? A batch says nothing of its type, so whoever takes
+ * batches and their schemas from elsewhere asks this first.
+ *
+ * LMN_E_INVALID      other columns, or other types
+ * LMN_E_UNSUPPORTED  a type that has no place in any file
+ */
+LMN_API LMN_MUST_USE enum lmn_status lmn_file_writer_check_schema(
+    const struct lmn_file_writer *writer, const struct ArrowSchema *schema, struct lmn_error *err);
+
+/*
  * Append the rows of `batch`, a struct array of the writer's type, which stays the caller's.
  *
- * After a failure the writer can only be aborted.
+ * After a failure that left some columns longer than others, nothing more can be written, and
+ * finishing fails.
  *
- * LMN_E_INVALID  nulls in a column that is declared to have none, or another number of columns
+ * LMN_E_INVALID  nulls in a column that is declared to have none, another number of columns, or
+ *                an earlier failure
  */
 LMN_API LMN_MUST_USE enum lmn_status lmn_file_writer_write(struct lmn_file_writer *writer,
                                                            const struct ArrowArray *batch,
@@ -51,6 +63,9 @@ LMN_API LMN_MUST_USE enum lmn_status lmn_file_writer_write(struct lmn_file_write
 
 /* Rows given so far. */
 LMN_API uint64_t lmn_file_writer_row_count(const struct lmn_file_writer *writer);
+
+/* Bytes of the pages that are written, or being written, so far. */
+LMN_API uint64_t lmn_file_writer_bytes(struct lmn_file_writer *writer);
 
 /*
  * Write what is left and give the file its name. Ends the writer, also on failure; then there is

@@ -28,6 +28,7 @@ struct lmn_column_report {
     uint64_t metadata_bytes; /* of its description in the tail */
     uint64_t plain_bytes;    /* of its values as Arrow arrays */
     bool plain_is_estimate;  /* from its first rows */
+    uint64_t zone_count;     /* runs of rows that there are statistics of; 0: none */
     uint32_t page_count;
     const struct lmn_page_report *page;
 };
@@ -40,6 +41,7 @@ struct lmn_file_report {
     uint64_t column_table_position;
     uint64_t global_table_position;
     uint32_t global_buffer_count;
+    uint64_t statistics_bytes; /* 0: there are none */
     uint32_t column_count;
     const struct lmn_column_report *column;
 };
@@ -51,7 +53,7 @@ struct lmn_file_report {
  * The caller frees *report_out with lmn_file_report_free(). It may be used after `file` is
  * released.
  *
- * LMN_E_CORRUPT  column metadata does not decode
+ * LMN_E_CORRUPT  column metadata or statistics do not decode
  */
 LMN_API LMN_MUST_USE enum lmn_status lmn_file_inspect(struct lmn_file *file,
                                                       const struct lmn_file_report **report_out,

@@ -77,16 +77,50 @@ static enum lmn_status side_path(struct lmn_file_writer *writer, uint32_t id, st
     return st != LMN_OK ? st : lmn__buf_status(path, "a blob's path", err);
 }
 
+/* What cannot be removed is an orphan that nobody names. */
+static void remove_side(struct lmn_file_writer *writer, uint32_t id, bool directory)
+{
+    struct lmn_store *store = writer->store;
+    struct lmn__buf path;
+
+    if (side_path(writer, id, &path, NULL) == LMN_OK) {
+        char *name = (char *)path.data;
+
+        if (directory)
+            name[lmn__store_dir_len(name)] = '\0';
+        (void)!(directory ? store->ops->remove_dir : store->ops->remove)(store, name, NULL);
+    }
+    lmn__buf_deinit(&path);
+}
+
 void lmn__blob_remove_sides(struct lmn_file_writer *writer)
 {
-    for (uint32_t id = 1; id <= writer->blob_count; id++) {
-        struct lmn__buf path;
+    uint64_t count = writer->blob_named.len / sizeof(uint32_t);
 
-        /* A file that cannot be removed is an orphan that nobody names. */
-        if (side_path(writer, id, &path, NULL) == LMN_OK)
-            (void)!writer->store->ops->remove(writer->store, (const char *)path.data, NULL);
-        lmn__buf_deinit(&path);
+    for (uint32_t i = 0; i < writer->column_count; i++) {
+        if (writer->column[i].blob != NULL)
+            lmn__draft_abort(&writer->column[i].blob->pack);
     }
+    for (uint64_t i = 0; i < count; i++)
+        remove_side(writer, lmn__load_u32(writer->blob_named.data + i * sizeof(uint32_t)), false);
+    if (writer->blob_count != 0)
+        remove_side(writer, writer->blob_count, true);
+}
+
+/* A side file of that name belongs to another data file, which would lose its blobs. */
+static enum lmn_status check_absent(struct lmn_store *store, const char *path,
+                                    struct lmn_error *err)
+{
+    struct lmn__store_file *file;
+    enum lmn_status st = store->ops->open(store, path, &file, err);
+
+    if (st == LMN_E_NOT_FOUND)
+        return LMN_OK;
+    if (st == LMN_OK) {
+        store->ops->close(file);
+        st = lmn_fail(err, LMN_E_EXISTS, "%s/%s is there already", store->name, path);
+    }
+    return st;
 }
 
 /* Start a side file under the next id. */
@@ -98,6 +132,8 @@ static enum lmn_status side_open(struct lmn__blob_writer *blob, struct lmn__draf
     enum lmn_status st = side_path(writer, writer->blob_count + 1, &path, err);
 
     if (st == LMN_OK)
+        st = check_absent(writer->store, (const char *)path.data, err);
+    if (st == LMN_OK)
         st = lmn__draft_open(writer->store, (const char *)path.data, draft, err);
     lmn__buf_deinit(&path);
     writer->blob_count += st == LMN_OK;
@@ -105,10 +141,19 @@ static enum lmn_status side_open(struct lmn__blob_writer *blob, struct lmn__draf
     return st;
 }
 
+/* Give a side file its name. */
 static enum lmn_status side_publish(struct lmn__blob_writer *blob, struct lmn__draft *draft,
-                                    struct lmn_error *err)
+                                    uint32_t id, struct lmn_error *err)
 {
-    return lmn__draft_publish(draft, LMN__PUBLISH_IF_ABSENT, !blob->writer->options.unsynced, err);
+    struct lmn_file_writer *writer = blob->writer;
+    enum lmn_status st = lmn__vec_put(&writer->blob_named, writer->env->pool, &id, sizeof id, err);
+
+    if (st != LMN_OK)
+        return st;
+    st = lmn__draft_publish(draft, LMN__PUBLISH_IF_ABSENT, !writer->options.unsynced, err);
+    if (st == LMN_E_EXISTS)
+        writer->blob_named.len -= sizeof id;
+    return st;
 }
 
 /* Write the staged payloads and give their descriptors the true positions. */
@@ -161,7 +206,7 @@ static enum lmn_status put_packed(struct lmn__blob_writer *blob, struct lmn__spa
     enum lmn_status st = LMN_OK;
 
     if (blob->pack.store != NULL && blob->pack_bytes + bytes.len > PACK_FILE_BYTES_MAX)
-        st = side_publish(blob, &blob->pack, err);
+        st = side_publish(blob, &blob->pack, blob->pack_id, err);
     if (st == LMN_OK && blob->pack.store == NULL) {
         blob->pack_bytes = 0;
         st = side_open(blob, &blob->pack, &blob->pack_id, err);
@@ -186,8 +231,9 @@ static enum lmn_status put_dedicated(struct lmn__blob_writer *blob, struct lmn__
     if (st == LMN_OK)
         st = lmn__draft_write_at(&draft, 0, bytes.data, bytes.len, err);
     if (st == LMN_OK)
-        return side_publish(blob, &draft, err);
-    lmn__draft_abort(&draft);
+        st = side_publish(blob, &draft, d->id, err);
+    if (st != LMN_OK)
+        lmn__draft_abort(&draft);
     return st;
 }
 
@@ -379,6 +425,6 @@ enum lmn_status lmn__blob_writer_finish(struct lmn__blob_writer *blob, struct lm
     enum lmn_status st = put_page(blob, err);
 
     if (st == LMN_OK && blob->pack.store != NULL)
-        st = side_publish(blob, &blob->pack, err);
+        st = side_publish(blob, &blob->pack, blob->pack_id, err);
     return st;
 }

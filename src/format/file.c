@@ -7,7 +7,7 @@
 #include "format/page_cache.h"
 
 /* Enough for the whole tail of most files; one read then serves for opening. */
-enum { TAIL_BYTES = 64 << 10, CACHE_BYTES_DEFAULT = 64 << 20 };
+enum { TAIL_BYTES = 64 << 10, CACHE_BYTES_DEFAULT = 64 << 20, STATS_KEPT_MAX = 4096 };
 
 /* The end of the file, as far as it was read. */
 struct tail {
@@ -116,6 +116,21 @@ static enum lmn_status read_schema(struct lmn_file *file, const struct tail *tai
     return st;
 }
 
+/* Statistics that are in the tail and small are kept, whether they will be needed or not. */
+static enum lmn_status keep_stats(struct lmn_file *file, const struct tail *tail,
+                                  struct lmn_error *err)
+{
+    struct lmn__extent extent;
+
+    if (file->footer.global_count < 2)
+        return LMN_OK;
+    extent = file->global_extent[1];
+    if (extent.position < tail->start || extent.bytes > STATS_KEPT_MAX ||
+        !lmn__range_fits(extent.position, extent.bytes, file->object.bytes))
+        return LMN_OK;
+    return file_bytes(file, tail, extent, &file->stats_bytes, err);
+}
+
 static enum lmn_status read_tail(struct lmn_file *file, struct lmn_error *err)
 {
     struct tail tail = { 0 };
@@ -129,6 +144,8 @@ static enum lmn_status read_tail(struct lmn_file *file, struct lmn_error *err)
                         &file->global_extent, err);
     if (st == LMN_OK)
         st = read_schema(file, &tail, err);
+    if (st == LMN_OK)
+        st = keep_stats(file, &tail, err);
     if (st == LMN_OK) {
         file->locked.column = lmn__arena_array(&file->arena, file->footer.column_count,
                                                sizeof *file->locked.column);
@@ -147,6 +164,8 @@ static void file_free(struct lmn_file *file)
     lmn__page_cache_free(file->cache);
     for (uint32_t i = 0; file->locked.column != NULL && i < file->footer.column_count; i++)
         lmn__column_free(env, file->locked.column[i]);
+    lmn__stats_free(file->locked.stats);
+    lmn__free(env, file->locked.stats_data);
     if (file->all.layout != NULL)
         lmn__projection_deinit(&file->all);
     lmn__mutex_deinit(&file->mutex);

@@ -13,6 +13,7 @@
 #include "codec/layout.h"
 #include "format/footer.h"
 #include "format/projection.h"
+#include "format/stats.h"
 #include "os/thread.h"
 #include "store/object.h"
 
@@ -58,10 +59,14 @@ struct lmn_file {
     struct lmn__projection all;        /* all columns; the nodes' layouts are its */
     struct lmn__extent *column_extent; /* of each column's metadata */
     struct lmn__extent *global_extent;
+    struct lmn__span stats_bytes; /* statistics that came with the tail; empty: they are read */
     struct lmn__page_cache *cache;
     struct lmn__mutex mutex;
     struct {
         struct lmn__column **column; /* NULL: not read yet */
+        bool has_looked;             /* for statistics */
+        uint8_t *stats_data;         /* their bytes, if they were read */
+        struct lmn__stats *stats;    /* NULL: there are none */
     } locked;
 };
 
@@ -73,6 +78,20 @@ struct lmn_file {
 LMN_MUST_USE enum lmn_status lmn__file_column(struct lmn_file *file, uint32_t index,
                                               const struct lmn__column **column_out,
                                               struct lmn_error *err);
+
+/*
+ * The statistics of column number `index`, read if they were not yet; NULL when there are none.
+ *
+ * LMN_E_CORRUPT  they do not decode
+ */
+LMN_MUST_USE enum lmn_status lmn__file_stats(struct lmn_file *file, uint32_t index,
+                                             const struct lmn__stats_column **column_out,
+                                             struct lmn_error *err);
+
+/* How many zones it has statistics of, and how many bytes those of all columns take; 0: none. */
+LMN_MUST_USE enum lmn_status lmn__file_stats_size(struct lmn_file *file, uint32_t index,
+                                                  uint64_t *zone_count_out, uint64_t *bytes_out,
+                                                  struct lmn_error *err);
 
 /* The page of a column that holds `row`; the row is inside the column. */
 uint32_t lmn__column_find_page(const struct lmn__column *column, uint64_t row);

@@ -20,6 +20,8 @@ static const struct lmn__pb_field field_fields[] = {
     SCALAR(7, LMN__PB_U32, lmn__pb_schema_field, encoding),
     SCALAR(9, LMN__PB_BYTES, lmn__pb_schema_field, extension_name),
     REPEATED(10, LMN__PB_MESSAGE, lmn__pb_schema_field, metadata, &lmn__pb_entry_message),
+    SCALAR(12, LMN__PB_BOOL, lmn__pb_schema_field, primary_key),
+    SCALAR(13, LMN__PB_U32, lmn__pb_schema_field, primary_key_position),
 };
 const struct lmn__pb_message lmn__pb_schema_field_message = {
     "Field",

@@ -17,7 +17,9 @@ struct lmn__pb_schema_field {
     bool nullable;
     uint32_t encoding;
     struct lmn__span extension_name;
-    struct lmn__pb_list metadata; /* struct lmn__pb_entry */
+    struct lmn__pb_list metadata;  /* struct lmn__pb_entry */
+    bool primary_key;              /* in manifests */
+    uint32_t primary_key_position; /* from 1 on; 0: in the order of ids */
     struct lmn__span unknown;
 };
 extern const struct lmn__pb_message lmn__pb_schema_field_message;

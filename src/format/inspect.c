@@ -91,8 +91,8 @@ static enum lmn_status describe_page(struct report *report, const struct lmn__pa
     return keep_text(report, &buf, &page->encoding, err);
 }
 
-/* Bytes of an array's buffers, children included. */
-static uint64_t array_bytes(const struct lmn__layout *layout, const struct ArrowArray *array)
+/* Bytes of an array's own buffers. */
+static uint64_t own_bytes(const struct lmn__layout *layout, const struct ArrowArray *array)
 {
     uint64_t length = (uint64_t)array->length, bytes = 0, width = layout->bits / 8;
 
@@ -101,19 +101,22 @@ static uint64_t array_bytes(const struct lmn__layout *layout, const struct Arrow
     switch (layout->kind) {
     case LMN__LAYOUT_FIXED:
     case LMN__LAYOUT_DICTIONARY:
-        bytes += lmn__div_up(length * layout->bits, 8);
-        break;
+        return bytes + lmn__div_up(length * layout->bits, 8);
     case LMN__LAYOUT_VARIABLE:
-        bytes += (length + 1) * width +
-                 lmn__load_uint((const uint8_t *)array->buffers[1] + length * width,
-                                (uint32_t)width);
-        break;
+        return bytes + (length + 1) * width +
+               lmn__load_uint((const uint8_t *)array->buffers[1] + length * width, (uint32_t)width);
     case LMN__LAYOUT_LIST:
-        bytes += (length + 1) * width;
-        break;
+        return bytes + (length + 1) * width;
     default:
-        break;
+        return bytes;
     }
+}
+
+/* The same, with those of children. */
+static uint64_t array_bytes(const struct lmn__layout *layout, const struct ArrowArray *array)
+{
+    uint64_t bytes = own_bytes(layout, array);
+
     if (layout->kind == LMN__LAYOUT_DICTIONARY)
         return bytes + array_bytes(layout->child[0], array->dictionary);
     for (uint32_t i = 0; i < layout->child_count; i++)
@@ -121,19 +124,47 @@ static uint64_t array_bytes(const struct lmn__layout *layout, const struct Arrow
     return bytes;
 }
 
-/* Plain sizes are measured on the first rows of each column and carried on to all. */
-static enum lmn_status measure_column(struct lmn_file *file, const struct lmn__node *node,
+/* What a sample of rows says of the columns below a node of the top level. */
+struct sample {
+    struct lmn_column_report *column; /* of the next node that has one */
+    double scale;                     /* rows per row of the sample */
+    bool whole;
+};
+
+/* `around` is the size of what stands around the node, which counts for each leaf in it. */
+static void measure_node(struct sample *sample, const struct lmn__node *node,
+                         const struct lmn__layout *layout, const struct ArrowArray *array,
+                         uint64_t around)
+{
+    struct lmn_column_report *column = sample->column;
+    uint32_t i = 0;
+
+    sample->column += node->column != LMN__NO_COLUMN;
+    if (node->kind == LMN__NODE_LEAF) {
+        column->plain_is_estimate = !sample->whole;
+        column->plain_bytes = (uint64_t)((double)(around + array_bytes(layout, array)) *
+                                         sample->scale);
+        return;
+    }
+    around += own_bytes(layout, array);
+    for (const struct lmn__node *child = node->child; child != NULL; child = child->next, i++)
+        measure_node(sample, child, layout->child[i], array->children[i], around);
+}
+
+/* Plain sizes are measured on the first rows of a column and carried on to all. */
+static enum lmn_status measure_column(struct lmn_file *file, const struct lmn__node *top,
                                       struct lmn_column_report *column, struct lmn_error *err)
 {
-    const char *const path[] = { column->path };
+    const char *const path[] = { top->name };
     struct lmn__row_range range = { 0, lmn__min_u64(file->row_count, SAMPLE_ROWS) };
+    struct sample sample = { .column = column, .whole = range.count == file->row_count };
     struct lmn__scratch scratch;
     struct lmn__reader reader;
     struct ArrowArray array;
-    uint64_t width = lmn__layout_value_bytes(node->layout);
+    uint64_t width = lmn__layout_value_bytes(top->layout);
     enum lmn_status st;
 
-    if (node->parent == NULL && width != 0) {
+    if (top->kind == LMN__NODE_LEAF && width != 0) {
         column->plain_bytes = column->row_count * width;
         return LMN_OK;
     }
@@ -145,11 +176,8 @@ static enum lmn_status measure_column(struct lmn_file *file, const struct lmn__n
     lmn__scratch_init(&scratch, file->env);
     st = lmn__reader_read(&reader, &scratch, &range, 1, &array, err);
     if (st == LMN_OK) {
-        uint64_t sample = array_bytes(reader.projection.layout, &array);
-
-        column->plain_is_estimate = range.count < file->row_count;
-        column->plain_bytes = (uint64_t)((double)sample *
-                                         ((double)file->row_count / (double)range.count));
+        sample.scale = (double)file->row_count / (double)range.count;
+        measure_node(&sample, top, reader.projection.layout->child[0], array.children[0], 0);
         array.release(&array);
     }
     lmn__scratch_deinit(&scratch);
@@ -176,13 +204,14 @@ static enum lmn_status describe_column(struct report *report, struct lmn_file *f
     column->metadata_bytes = file->column_extent[node->column].bytes;
     column->page_count = metadata->page_count;
     column->page = page;
-    st = describe_path(report, node, &column->path, err);
+    st = lmn__file_stats_size(file, node->column, &column->zone_count,
+                              &report->public.statistics_bytes, err);
+    if (st == LMN_OK)
+        st = describe_path(report, node, &column->path, err);
     if (st == LMN_OK)
         st = describe_type(report, node, &column->type, err);
     for (uint32_t i = 0; st == LMN_OK && i < metadata->page_count; i++)
         st = describe_page(report, &metadata->page[i], &page[i], err);
-    if (st == LMN_OK && node->kind == LMN__NODE_LEAF)
-        st = measure_column(file, node, column, err);
     return st;
 }
 
@@ -192,7 +221,8 @@ static enum lmn_status describe_file(struct report *report, struct lmn_file *fil
     struct lmn_file_report *public = &report->public;
     struct lmn_column_report *column = lmn__arena_array(&report->arena, file->schema.column_count,
                                                         sizeof *column);
-    uint32_t count = 0;
+    struct lmn_column_report *next = column;
+    enum lmn_status st = LMN_OK;
 
     if (column == NULL)
         return lmn__arena_fail(&report->arena, "a report", err);
@@ -205,17 +235,22 @@ static enum lmn_status describe_file(struct report *report, struct lmn_file *fil
     public->global_buffer_count = file->footer.global_count;
     public->column_count = file->schema.column_count;
     public->column = column;
-    for (uint32_t i = 0; i < file->schema.node_count; i++) {
+    for (uint32_t i = 0; st == LMN_OK && i < file->schema.node_count; i++) {
         const struct lmn__node *node = &file->schema.node[i];
-        enum lmn_status st;
 
-        if (node->column == LMN__NO_COLUMN)
-            continue;
-        st = describe_column(report, file, node, &column[count++], err);
-        if (st != LMN_OK)
-            return st;
+        if (node->column != LMN__NO_COLUMN)
+            st = describe_column(report, file, node, next++, err);
     }
-    return LMN_OK;
+    /* Nodes and columns are in one order, so those of a top node follow each other. */
+    next = column;
+    for (uint32_t i = 0; st == LMN_OK && i < file->schema.node_count; i++) {
+        const struct lmn__node *node = &file->schema.node[i];
+
+        if (node->parent == NULL)
+            st = measure_column(file, node, next, err);
+        next += node->column != LMN__NO_COLUMN;
+    }
+    return st;
 }
 
 enum lmn_status lmn_file_inspect(struct lmn_file *file, const struct lmn_file_report **report_out,

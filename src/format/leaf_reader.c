@@ -3,6 +3,9 @@
  * Ranges are cut at page borders. Within a page, neighbouring pieces whose bytes lie close
  * together are fetched by one read: a gap is read through when that costs less than another
  * call. What one read fetches is bounded, so that the memory in use is that of the batch.
+ *
+ * Before the first of several ranges is read, the store is told of the next ones in all pages, so
+ * that a device gets many requests at a time and not one after the other.
  */
 #include "format/leaf_reader.h"
 
@@ -12,7 +15,12 @@
 #include "format/blob.h"
 #include "format/page_cache.h"
 
-enum { GAP_BYTES_MAX = 8 << 10, FETCH_BYTES_MAX = 8 << 20 };
+enum {
+    GAP_BYTES_MAX = 8 << 10,
+    FETCH_BYTES_MAX = 8 << 20,
+    AHEAD_RANGES_MAX = 256,
+    AHEAD_BYTES_MAX = 32 << 20
+};
 
 /* Where the walk over all ranges stands; rows are those of the column. */
 struct cursor {
@@ -65,25 +73,50 @@ static enum lmn_status next_piece(const struct lmn__page_info *info, const struc
     return lmn__page_find(page, piece->first, piece->count, &piece->from, &piece->to, err);
 }
 
+/* Bytes of a lone piece are read to where its values stay, if the page has it so. */
+static enum lmn_status append_landed(struct lmn_file *file, const struct lmn__cached_page *cached,
+                                     struct lmn__leaf *leaf, const struct piece *piece,
+                                     bool *done_out, struct lmn_error *err)
+{
+    struct lmn__span data = { NULL, piece->to - piece->from };
+    struct lmn__landing landing;
+    enum lmn_status st = lmn__page_land(&cached->page, leaf, data.len, &landing, err);
+
+    *done_out = st == LMN_OK && landing.at != NULL;
+    if (!*done_out)
+        return st;
+    data.data = landing.at;
+    st = lmn__object_read(&file->object, cached->data.position + piece->from, landing.at, data.len,
+                          err);
+    if (st == LMN_OK)
+        st = lmn__page_append(&cached->page, leaf, data, piece->first, piece->count, err);
+    lmn__landing_close(&landing);
+    return st;
+}
+
 static enum lmn_status append_pieces(struct lmn_file *file, const struct lmn__cached_page *cached,
                                      struct lmn__leaf *leaf, const struct piece *piece,
                                      uint64_t count, struct lmn_error *err)
 {
     uint64_t from = piece[0].from, bytes = piece[count - 1].to - from;
-    struct lmn__block *block = NULL;
+    struct lmn__vec *fetched = &leaf->scratch->fetched;
+    bool done = false;
     enum lmn_status st = LMN_OK;
 
-    if (bytes != 0)
-        st = lmn__object_read_block(&file->object, cached->data.position + from, bytes, &block,
-                                    err);
+    if (count == 1)
+        st = append_landed(file, cached, leaf, piece, &done, err);
+    if (st != LMN_OK || done)
+        return st;
+    st = lmn__scratch_need(leaf->scratch, fetched, bytes, err);
+    if (st == LMN_OK)
+        st = lmn__object_read(&file->object, cached->data.position + from, fetched->data, bytes,
+                              err);
     for (uint64_t i = 0; st == LMN_OK && i < count; i++) {
-        struct lmn__span data = { block != NULL ? block->data + (piece[i].from - from) : NULL,
+        struct lmn__span data = { fetched->data + (piece[i].from - from),
                                   piece[i].to - piece[i].from };
 
-        st = lmn__page_append(&cached->page, leaf, count == 1 ? block : NULL, data, piece[i].first,
-                              piece[i].count, err);
+        st = lmn__page_append(&cached->page, leaf, data, piece[i].first, piece[i].count, err);
     }
-    lmn__block_release(block);
     return st;
 }
 
@@ -177,8 +210,122 @@ static void make_path(const struct lmn__leaf_plan *plan, struct lmn__builder *ro
     }
 }
 
+static bool is_in_list(const struct lmn__path *path)
+{
+    for (uint32_t i = 0; i < path->count; i++) {
+        if (path->step[i].is_list)
+            return true;
+    }
+    return false;
+}
+
+/*
+ * Room for all values of these rows at once, so that they need not move as they grow. Fixed
+ * values outside of lists are counted; other rows are taken to be as large as the column's rows
+ * are on average. It is a guess: without the room all goes well, too.
+ */
+static void reserve_values(const struct lmn__leaf_plan *plan, struct lmn__leaf *leaf,
+                           const struct lmn__row_range *range, uint64_t range_count)
+{
+    uint64_t row_bytes = plan->column->bytes / lmn__max_u64(plan->column->row_count, 1) + 1;
+    struct lmn__builder *builder = leaf->builder;
+    uint64_t rows = 0, items = 1, bytes;
+    bool fits = true;
+    enum lmn_status ignored;
+
+    for (uint64_t i = 0; i < range_count; i++)
+        rows += range[i].count * plan->stride;
+    for (; fits && builder->layout->kind == LMN__LAYOUT_FIXED_LIST; builder = &builder->child[0])
+        fits = lmn__mul_u64(items, builder->layout->dimension, &items);
+    if (builder->layout->kind == LMN__LAYOUT_FIXED && !is_in_list(&leaf->path))
+        fits = fits && lmn__mul_u64(items, (builder->layout->bits + 7) / 8, &row_bytes);
+    else if (builder->layout->kind != LMN__LAYOUT_VARIABLE)
+        return;
+    if (!fits || !lmn__mul_u64(rows, row_bytes, &bytes))
+        return;
+    ignored = lmn__vec_reserve(&builder->values, builder->env->pool, bytes, NULL);
+    (void)ignored;
+}
+
+/* What the store is told of. */
+struct ahead {
+    struct lmn__file_range range[AHEAD_RANGES_MAX];
+    size_t count;
+    uint64_t bytes;
+};
+
+/* Add the pieces that the cursor has in one page; those that one read fetches are one range. */
+static enum lmn_status look_at_page(const struct lmn__page_info *info,
+                                    const struct lmn__cached_page *cached, struct cursor *cursor,
+                                    struct ahead *ahead, struct lmn_error *err)
+{
+    struct lmn__file_range *last = NULL;
+
+    while (ahead->count < AHEAD_RANGES_MAX && ahead->bytes < AHEAD_BYTES_MAX) {
+        struct piece piece;
+        bool found;
+        enum lmn_status st = next_piece(info, &cached->page, cursor, &piece, &found, err);
+        uint64_t offset;
+
+        if (st != LMN_OK || !found)
+            return st;
+        offset = cached->data.position + piece.from;
+        cursor_skip(cursor, piece.count);
+        if (piece.from >= piece.to)
+            continue;
+        if (last != NULL && offset >= last->offset &&
+            offset <= last->offset + last->len + GAP_BYTES_MAX) {
+            last->len = lmn__max_u64(last->len, offset + (piece.to - piece.from) - last->offset);
+        } else {
+            last = &ahead->range[ahead->count++];
+            *last = (struct lmn__file_range){ offset, piece.to - piece.from };
+        }
+        ahead->bytes += piece.to - piece.from;
+    }
+    return LMN_OK;
+}
+
+static enum lmn_status fail_in_page(struct lmn_error *err, enum lmn_status st,
+                                    const struct lmn__leaf_plan *plan, uint32_t index)
+{
+    const struct lmn__page_info *info = &plan->column->page[index];
+
+    return lmn__fail_within(err, st, "page %u at byte %llu", index,
+                            info->buffer_count != 0 ? (unsigned long long)info->buffer[0].position
+                                                    : 0);
+}
+
+/* Tell the store what the next ranges need; *told_out is the first one that it was not told of. */
+static enum lmn_status look_ahead(struct lmn_file *file, const struct lmn__leaf_plan *plan,
+                                  struct lmn__scratch *scratch, struct cursor cursor,
+                                  uint64_t *told_out, struct lmn_error *err)
+{
+    struct ahead ahead;
+    uint64_t first, count;
+
+    ahead.count = 0;
+    ahead.bytes = 0;
+    while (ahead.count < AHEAD_RANGES_MAX && ahead.bytes < AHEAD_BYTES_MAX &&
+           cursor_peek(&cursor, &first, &count)) {
+        uint32_t index = lmn__column_find_page(plan->column, first);
+        struct lmn__cached_page *cached;
+        enum lmn_status st = lmn__page_get(file, plan->column, index, plan->node->layout, scratch,
+                                           &cached, err);
+
+        if (st == LMN_OK)
+            st = look_at_page(&plan->column->page[index], cached, &cursor, &ahead, err);
+        lmn__cached_page_release(cached);
+        if (st != LMN_OK)
+            return fail_in_page(err, st, plan, index);
+    }
+    if (ahead.count > 1)
+        lmn__object_will_read(&file->object, ahead.range, ahead.count);
+    *told_out = cursor.index + 1;
+    return LMN_OK;
+}
+
 static enum lmn_status read_ranges(struct lmn_file *file, const struct lmn__leaf_plan *plan,
-                                   struct lmn__leaf *leaf, struct cursor *cursor,
+                                   struct lmn__leaf *leaf, struct cursor *cursor, uint64_t told,
                                    struct lmn_error *err)
 {
     uint64_t first, count;
@@ -187,9 +334,14 @@ static enum lmn_status read_ranges(struct lmn_file *file, const struct lmn__leaf
         uint32_t index = lmn__column_find_page(plan->column, first);
         const struct lmn__page_info *info = &plan->column->page[index];
         struct lmn__cached_page *cached;
-        enum lmn_status st = lmn__page_get(file, plan->column, index, plan->node->layout,
-                                           leaf->scratch, &cached, err);
+        enum lmn_status st = LMN_OK;
 
+        if (cursor->index >= told && cursor->range_count - cursor->index > 1)
+            st = look_ahead(file, plan, leaf->scratch, *cursor, &told, err);
+        if (st != LMN_OK)
+            return st;
+        st = lmn__page_get(file, plan->column, index, plan->node->layout, leaf->scratch, &cached,
+                           err);
         if (st == LMN_OK)
             st = lmn__levels_check(info->layout, &leaf->path, err);
         if (st == LMN_OK && info->layout->kind == LMN__PAGE_BLOB)
@@ -198,9 +350,7 @@ static enum lmn_status read_ranges(struct lmn_file *file, const struct lmn__leaf
             st = read_page(file, info, cached, leaf, cursor, err);
         lmn__cached_page_release(cached);
         if (st != LMN_OK)
-            return lmn__fail_within(
-                err, st, "page %u at byte %llu", index,
-                info->buffer_count != 0 ? (unsigned long long)info->buffer[0].position : 0);
+            return fail_in_page(err, st, plan, index);
     }
     return LMN_OK;
 }
@@ -223,7 +373,7 @@ static enum lmn_status read_empty_struct(struct lmn__leaf *leaf, const struct lm
 
 /* Descriptors first, apart; then the bytes they name. */
 static enum lmn_status read_blob_bytes(struct lmn_file *file, const struct lmn__leaf_plan *plan,
-                                       struct lmn__leaf *leaf, struct cursor *cursor,
+                                       struct lmn__leaf *leaf, struct cursor *cursor, uint64_t told,
                                        struct lmn_error *err)
 {
     struct lmn__builder *bytes = leaf->builder, descriptors;
@@ -232,7 +382,7 @@ static enum lmn_status read_blob_bytes(struct lmn_file *file, const struct lmn__
     if (st != LMN_OK)
         return st;
     leaf->builder = leaf->path.step[0].builder = &descriptors;
-    st = read_ranges(file, plan, leaf, cursor, err);
+    st = read_ranges(file, plan, leaf, cursor, told, err);
     if (st == LMN_OK)
         st = lmn__builder_check(&descriptors, descriptors.length, err);
     if (st == LMN_OK)
@@ -241,23 +391,42 @@ static enum lmn_status read_blob_bytes(struct lmn_file *file, const struct lmn__
     return st;
 }
 
+static bool is_empty_struct(const struct lmn__layout *layout)
+{
+    return layout->kind == LMN__LAYOUT_STRUCT && layout->child_count == 0;
+}
+
+enum lmn_status lmn__leaf_look_ahead(const struct lmn__reader *reader,
+                                     const struct lmn__leaf_plan *plan,
+                                     struct lmn__scratch *scratch,
+                                     const struct lmn__row_range *range, uint64_t range_count,
+                                     uint64_t *told_out, struct lmn_error *err)
+{
+    struct cursor cursor = { range, range_count, plan->stride, 0, 0 };
+
+    *told_out = 0;
+    if (range_count <= 1 || is_empty_struct(plan->node->layout))
+        return LMN_OK;
+    return look_ahead(reader->file, plan, scratch, cursor, told_out, err);
+}
+
 enum lmn_status lmn__leaf_read(const struct lmn__reader *reader, const struct lmn__leaf_plan *plan,
                                struct lmn__scratch *scratch, const struct lmn__row_range *range,
-                               uint64_t range_count, struct lmn__builder *root,
+                               uint64_t range_count, uint64_t told, struct lmn__builder *root,
                                struct lmn_error *err)
 {
     struct cursor cursor = { range, range_count, plan->stride, 0, 0 };
-    const struct lmn__layout *layout = plan->node->layout;
     struct lmn__leaf leaf = { .scratch = scratch };
     enum lmn_status st;
 
     make_path(plan, root, &leaf);
-    if (layout->kind == LMN__LAYOUT_STRUCT && layout->child_count == 0)
+    if (is_empty_struct(plan->node->layout))
         return read_empty_struct(&leaf, range, range_count, err);
+    reserve_values(plan, &leaf, range, range_count);
     if (plan->node->blob != LMN__BLOB_NONE && reader->projection.blob_bytes)
-        st = read_blob_bytes(reader->file, plan, &leaf, &cursor, err);
+        st = read_blob_bytes(reader->file, plan, &leaf, &cursor, told, err);
     else
-        st = read_ranges(reader->file, plan, &leaf, &cursor, err);
+        st = read_ranges(reader->file, plan, &leaf, &cursor, told, err);
     lmn__vec_deinit(&leaf.merge);
     return st;
 }

@@ -4,14 +4,17 @@
  *
  *     PlacedPages { repeated PlacedPage pages = 1; }
  *     PlacedPage  { uint32 column = 1; uint64 row_start = 2; uint64 row_count = 3;
- *                   repeated uint64 positions = 4, sizes = 5; bytes description = 6; }
+ *                   repeated uint64 positions = 4, sizes = 5; bytes description = 6;
+ *                   optional uint64 checksum = 7; }
  *
  * row_start and row_count are rows of the column.
  */
 #include <leman/page.h>
 
 #include "base/error.h"
+#include "base/hash.h"
 #include "base/math.h"
+#include "format/checksum.h"
 #include "format/schema_write.h"
 #include "format/tail.h"
 #include "format/write_plan.h"
@@ -23,6 +26,8 @@ struct pb_placed_page {
     struct lmn__pb_u64s positions;
     struct lmn__pb_u64s sizes;
     struct lmn__span description;
+    bool has_checksum;
+    uint64_t checksum;
 };
 
 struct pb_placed_pages {
@@ -36,6 +41,8 @@ static const struct lmn__pb_field placed_page_fields[] = {
     { 4, LMN__PB_U64, LMN__PB_REPEATED, offsetof(struct pb_placed_page, positions), 0, NULL },
     { 5, LMN__PB_U64, LMN__PB_REPEATED, offsetof(struct pb_placed_page, sizes), 0, NULL },
     { 6, LMN__PB_BYTES, 0, offsetof(struct pb_placed_page, description), 0, NULL },
+    { 7, LMN__PB_U64, LMN__PB_PRESENCE, offsetof(struct pb_placed_page, checksum),
+      offsetof(struct pb_placed_page, has_checksum), NULL },
 };
 static const struct lmn__pb_message placed_page_message = { "PlacedPage",
                                                             placed_page_fields,
@@ -245,6 +252,7 @@ struct lmn_page_buffer lmn_pages_buffer(const struct lmn_pages *pages, uint32_t 
 static void describe_page(const struct page *page, struct lmn__buf *out)
 {
     uint64_t position[LMN__PAGE_BUFFER_COUNT_MAX], size[LMN__PAGE_BUFFER_COUNT_MAX];
+    uint64_t hash[LMN__PAGE_BUFFER_COUNT_MAX];
     const struct lmn__encoded_page *encoded = &page->encoded;
     struct pb_placed_page pb = { .column = page->column,
                                  .row_start = page->row_start,
@@ -256,9 +264,12 @@ static void describe_page(const struct page *page, struct lmn__buf *out)
     const struct pb_placed_pages list = { { &pb, 1 } };
 
     for (uint32_t i = 0; i < encoded->buffer_count; i++) {
+        hash[i] = lmn__hash64(encoded->buffer[i].data, encoded->buffer[i].len);
         position[i] = page->extent[i].position;
         size[i] = page->extent[i].bytes;
     }
+    pb.has_checksum = true;
+    pb.checksum = lmn__checksum_of(hash, encoded->buffer_count);
     lmn__pb_encode(&placed_pages_message, &list, out);
 }
 
@@ -336,7 +347,9 @@ static enum lmn_status add_placed(struct lmn_tail *tail, const struct pb_placed_
                                      .row_count = pb->row_count,
                                      .buffer_count = (uint32_t)pb->positions.count,
                                      .buffer = extent,
-                                     .description = pb->description };
+                                     .description = pb->description,
+                                     .has_checksum = pb->has_checksum,
+                                     .checksum = pb->checksum };
     uint64_t end, stride;
 
     if (pb->column >= tail->tail.column_count || pb->positions.count > LMN__PAGE_BUFFER_COUNT_MAX ||

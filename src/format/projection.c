@@ -137,9 +137,11 @@ static enum lmn_status select_path(struct lmn__projection *projection, const cha
                                       : lmn__arena_fail(&projection->arena, "a projection", err);
 }
 
-static enum lmn_status set_metadata(const struct lmn__pb_list *entries, struct ArrowSchema *schema,
-                                    struct lmn_error *err)
+/* `extension` false leaves out what makes a column an extension type. */
+static enum lmn_status set_metadata(const struct lmn__pb_list *entries, bool extension,
+                                    struct ArrowSchema *schema, struct lmn_error *err)
 {
+    static const char prefix[] = "ARROW:extension:";
     const struct lmn__pb_entry *entry = entries->item;
     struct ArrowBuffer metadata;
     enum lmn_status st = LMN_OK;
@@ -153,6 +155,9 @@ static enum lmn_status set_metadata(const struct lmn__pb_list *entries, struct A
         struct ArrowStringView value = { (const char *)entry[i].value.data,
                                          (int64_t)entry[i].value.len };
 
+        if (!extension && entry[i].key.len >= sizeof prefix - 1 &&
+            memcmp(entry[i].key.data, prefix, sizeof prefix - 1) == 0)
+            continue;
         if (ArrowMetadataBuilderAppend(&metadata, key, value) != NANOARROW_OK)
             st = lmn__no_memory(err, "a schema's metadata", 0);
     }
@@ -236,7 +241,7 @@ static enum lmn_status to_arrow(const struct lmn__projection *projection,
     if (st != LMN_OK)
         return lmn__fail_within(err, st, "column \"%.100s\"", node->name);
     schema->flags = node->field->nullable ? ARROW_FLAG_NULLABLE : 0;
-    st = set_metadata(&node->field->metadata, schema, err);
+    st = set_metadata(&node->field->metadata, node->blob != LMN__BLOB_V2, schema, err);
     if (st == LMN_OK && node->blob == LMN__BLOB_NONE)
         st = children_to_arrow(projection, selected, schema, err);
     return st;
@@ -263,25 +268,98 @@ static enum lmn_status select_columns(struct lmn__projection *projection, const 
     return LMN_OK;
 }
 
+/* A node with everything below it, inside its parents. */
+static enum lmn_status select_node(struct lmn__projection *projection, const struct lmn__node *node,
+                                   struct lmn_error *err)
+{
+    const struct lmn__node *way[LMN__NODE_DEPTH_MAX];
+    struct lmn__selected *at = projection->root;
+    uint32_t depth = 0;
+
+    for (const struct lmn__node *up = node; up != NULL; up = up->parent)
+        way[depth++] = up;
+    while (depth-- != 0) {
+        struct lmn__selected *child = find_selected(at, way[depth]);
+
+        if (child != NULL && (depth == 0 || child->whole))
+            return lmn_fail(err, LMN_E_INVALID, "column \"%.100s\" is asked for twice", node->name);
+        if (child == NULL) {
+            child = select_new(projection, way[depth], room_of(projection, way[depth]));
+            if (child == NULL)
+                return lmn__arena_fail(&projection->arena, "a projection", err);
+            at->child[at->child_count++] = child;
+        }
+        at = child;
+    }
+    return select_all(projection, at) ? LMN_OK
+                                      : lmn__arena_fail(&projection->arena, "a projection", err);
+}
+
+static enum lmn_status select_nodes(struct lmn__projection *projection,
+                                    const struct lmn__node *const *node, uint32_t count,
+                                    struct lmn_error *err)
+{
+    enum lmn_status st = LMN_OK;
+
+    projection->root = select_new(projection, NULL, projection->schema->top_count);
+    if (projection->root == NULL)
+        return lmn__arena_fail(&projection->arena, "a projection", err);
+    for (uint32_t i = 0; st == LMN_OK && i < count; i++)
+        st = select_node(projection, node[i], err);
+    return st;
+}
+
+/* The Arrow type of what is selected. */
+static enum lmn_status finish(struct lmn__projection *projection, struct lmn_error *err)
+{
+    enum lmn_status st = LMN_OK;
+
+    if (ArrowSchemaSetFormat(&projection->arrow, "+s") != NANOARROW_OK)
+        st = lmn__no_memory(err, "a schema", 0);
+    if (st == LMN_OK)
+        st = children_to_arrow(projection, projection->root, &projection->arrow, err);
+    if (st == LMN_OK)
+        st = set_metadata(projection->schema->metadata, true, &projection->arrow, err);
+    if (st == LMN_OK)
+        st = lmn__layout_from_schema(&projection->arrow, &projection->arena, &projection->layout,
+                                     err);
+    return st;
+}
+
+static void start(struct lmn__projection *projection, struct lmn_env *env,
+                  const struct lmn__schema *schema, bool blob_bytes)
+{
+    *projection = (struct lmn__projection){ .schema = schema, .blob_bytes = blob_bytes };
+    lmn__arena_init(&projection->arena, env, 0);
+    ArrowSchemaInit(&projection->arrow);
+}
+
 enum lmn_status lmn__projection_init(struct lmn__projection *projection, struct lmn_env *env,
                                      const struct lmn__schema *schema, const char *const *column,
                                      uint32_t count, bool blob_bytes, struct lmn_error *err)
 {
     enum lmn_status st;
 
-    *projection = (struct lmn__projection){ .schema = schema, .blob_bytes = blob_bytes };
-    lmn__arena_init(&projection->arena, env, 0);
-    ArrowSchemaInit(&projection->arrow);
+    start(projection, env, schema, blob_bytes);
     st = select_columns(projection, column, count, err);
-    if (st == LMN_OK && ArrowSchemaSetFormat(&projection->arrow, "+s") != NANOARROW_OK)
-        st = lmn__no_memory(err, "a schema", 0);
     if (st == LMN_OK)
-        st = children_to_arrow(projection, projection->root, &projection->arrow, err);
+        st = finish(projection, err);
+    if (st != LMN_OK)
+        lmn__projection_deinit(projection);
+    return st;
+}
+
+enum lmn_status lmn__projection_init_nodes(struct lmn__projection *projection, struct lmn_env *env,
+                                           const struct lmn__schema *schema,
+                                           const struct lmn__node *const *node, uint32_t count,
+                                           bool blob_bytes, struct lmn_error *err)
+{
+    enum lmn_status st;
+
+    start(projection, env, schema, blob_bytes);
+    st = select_nodes(projection, node, count, err);
     if (st == LMN_OK)
-        st = set_metadata(schema->metadata, &projection->arrow, err);
-    if (st == LMN_OK)
-        st = lmn__layout_from_schema(&projection->arrow, &projection->arena, &projection->layout,
-                                     err);
+        st = finish(projection, err);
     if (st != LMN_OK)
         lmn__projection_deinit(projection);
     return st;

@@ -39,6 +39,16 @@ LMN_MUST_USE enum lmn_status lmn__projection_init(struct lmn__projection *projec
                                                   const struct lmn__schema *schema,
                                                   const char *const *column, uint32_t count,
                                                   bool blob_bytes, struct lmn_error *err);
+
+/*
+ * Select nodes of the tree, in that order, each with everything below it and inside its parents.
+ *
+ * LMN_E_INVALID  a node stands there twice, or below another
+ */
+LMN_MUST_USE enum lmn_status lmn__projection_init_nodes(
+    struct lmn__projection *projection, struct lmn_env *env, const struct lmn__schema *schema,
+    const struct lmn__node *const *node, uint32_t count, bool blob_bytes, struct lmn_error *err);
+
 void lmn__projection_deinit(struct lmn__projection *projection);
 
 /* A copy of the projection's Arrow type; the caller releases it. */

@@ -75,6 +75,21 @@ static enum lmn_status make_plans(struct lmn__reader *reader, struct lmn_error *
     return st;
 }
 
+/* The projection is made, or has failed with `st`. */
+static enum lmn_status finish_init(struct lmn__reader *reader, enum lmn_status st,
+                                   struct lmn_error *err)
+{
+    if (st != LMN_OK) {
+        lmn__fail_within(err, st, "%.200s", reader->file->object.name);
+        lmn_file_release(reader->file);
+        return st;
+    }
+    st = make_plans(reader, err);
+    if (st != LMN_OK)
+        lmn__reader_deinit(reader);
+    return st;
+}
+
 enum lmn_status lmn__reader_init(struct lmn__reader *reader, struct lmn_file *file,
                                  const char *const *column, uint32_t column_count,
                                  enum lmn_blob_mode blobs, struct lmn_error *err)
@@ -84,15 +99,19 @@ enum lmn_status lmn__reader_init(struct lmn__reader *reader, struct lmn_file *fi
     *reader = (struct lmn__reader){ .file = lmn_file_acquire(file) };
     st = lmn__projection_init(&reader->projection, file->env, &file->schema, column, column_count,
                               blobs == LMN_BLOB_BYTES, err);
-    if (st != LMN_OK) {
-        lmn__fail_within(err, st, "%.200s", file->object.name);
-        lmn_file_release(file);
-        return st;
-    }
-    st = make_plans(reader, err);
-    if (st != LMN_OK)
-        lmn__reader_deinit(reader);
-    return st;
+    return finish_init(reader, st, err);
+}
+
+enum lmn_status lmn__reader_init_nodes(struct lmn__reader *reader, struct lmn_file *file,
+                                       const struct lmn__node *const *node, uint32_t node_count,
+                                       enum lmn_blob_mode blobs, struct lmn_error *err)
+{
+    enum lmn_status st;
+
+    *reader = (struct lmn__reader){ .file = lmn_file_acquire(file) };
+    st = lmn__projection_init_nodes(&reader->projection, file->env, &file->schema, node, node_count,
+                                    blobs == LMN_BLOB_BYTES, err);
+    return finish_init(reader, st, err);
 }
 
 void lmn__reader_deinit(struct lmn__reader *reader)
@@ -101,20 +120,41 @@ void lmn__reader_deinit(struct lmn__reader *reader)
     lmn_file_release(reader->file);
 }
 
+static enum lmn_status fail_in_column(const struct lmn__reader *reader,
+                                      const struct lmn__leaf_plan *plan, enum lmn_status st,
+                                      struct lmn_error *err)
+{
+    return lmn__fail_within(err, st, "%.200s: column %u (\"%.100s\")", reader->file->object.name,
+                            plan->column->index, plan->node->name);
+}
+
+/* While one column is read, the store fetches what the next one needs. */
 static enum lmn_status read_columns(const struct lmn__reader *reader, struct lmn__scratch *scratch,
                                     const struct lmn__row_range *range, uint64_t range_count,
                                     struct lmn__builder *root, struct lmn_error *err)
 {
+    uint64_t told = 0, next_told;
+
     if (reader->file->footer.minor == 0)
         return lmn__v20_read(reader, scratch, range, range_count, root, err);
     for (uint32_t i = 0; i < reader->leaf_count; i++) {
         const struct lmn__leaf_plan *plan = &reader->leaf[i];
-        enum lmn_status st = lmn__leaf_read(reader, plan, scratch, range, range_count, root, err);
+        enum lmn_status st = LMN_OK;
 
+        if (i == 0)
+            st = lmn__leaf_look_ahead(reader, plan, scratch, range, range_count, &told, err);
         if (st != LMN_OK)
-            return lmn__fail_within(err, st, "%.200s: column %u (\"%.100s\")",
-                                    reader->file->object.name, plan->column->index,
-                                    plan->node->name);
+            return fail_in_column(reader, plan, st, err);
+        next_told = 0;
+        if (i + 1 < reader->leaf_count)
+            st = lmn__leaf_look_ahead(reader, plan + 1, scratch, range, range_count, &next_told,
+                                      err);
+        if (st != LMN_OK)
+            return fail_in_column(reader, plan + 1, st, err);
+        st = lmn__leaf_read(reader, plan, scratch, range, range_count, told, root, err);
+        if (st != LMN_OK)
+            return fail_in_column(reader, plan, st, err);
+        told = next_told;
     }
     return LMN_OK;
 }

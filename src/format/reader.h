@@ -45,6 +45,13 @@ struct lmn__reader {
 LMN_MUST_USE enum lmn_status lmn__reader_init(struct lmn__reader *reader, struct lmn_file *file,
                                               const char *const *column, uint32_t column_count,
                                               enum lmn_blob_mode blobs, struct lmn_error *err);
+
+/* The same for nodes of the file's schema; answers as lmn__projection_init_nodes(). */
+LMN_MUST_USE enum lmn_status lmn__reader_init_nodes(struct lmn__reader *reader,
+                                                    struct lmn_file *file,
+                                                    const struct lmn__node *const *node,
+                                                    uint32_t node_count, enum lmn_blob_mode blobs,
+                                                    struct lmn_error *err);
 void lmn__reader_deinit(struct lmn__reader *reader);
 
 /*

@@ -42,8 +42,12 @@ static enum lmn_status set_kind(struct lmn__node *node, struct lmn_error *err)
     bool blob = lmn__node_flag(node, "lance-encoding:blob");
 
     if (lmn__span_equal(type, "struct")) {
-        node->packed = lmn__node_flag(node, "lance-encoding:packed");
-        node->blob = blob && node->packed ? LMN__BLOB_V2 : LMN__BLOB_NONE;
+        /* Files hold descriptors; manifests hold what the user sees, an extension type. */
+        bool extension = lmn__span_equal(lmn__node_metadata(node, "ARROW:extension:name"),
+                                         "lance.blob.v2");
+
+        node->packed = extension || lmn__node_flag(node, "lance-encoding:packed");
+        node->blob = extension || (blob && node->packed) ? LMN__BLOB_V2 : LMN__BLOB_NONE;
         node->kind = node->packed ? LMN__NODE_LEAF : LMN__NODE_STRUCT;
     } else if (lmn__span_equal(type, "list") || lmn__span_equal(type, "list.struct") ||
                lmn__span_equal(type, "large_list") || lmn__span_equal(type, "large_list.struct") ||

@@ -159,13 +159,7 @@ static enum lmn_status set_type(struct maker *maker, const struct ArrowSchema *s
     lmn__buf_init(&name, maker->arena->env, 0);
     st = lmn__logical_type_from_arrow(schema, &name, err);
     if (st == LMN_OK)
-        st = lmn__buf_status(&name, "a type's name", err);
-    if (st == LMN_OK) {
-        field->logical_type.len = name.len;
-        field->logical_type.data = (uint8_t *)lmn__arena_strndup(maker->arena, name.data, name.len);
-        if (field->logical_type.data == NULL)
-            st = lmn__arena_fail(maker->arena, "a schema", err);
-    }
+        return lmn__arena_keep(maker->arena, &name, "a type's name", &field->logical_type, err);
     lmn__buf_deinit(&name);
     return st;
 }
@@ -213,9 +207,9 @@ static enum lmn_status make_field(struct maker *maker, const struct ArrowSchema 
         st = set_type(maker, schema, field, err);
     if (st == LMN_OK && maker->minor >= 2 && lmn__arrow_is_blob(schema))
         st = add_blob(maker, field, err);
-    if (st != LMN_OK)
-        return lmn__fail_within(err, st, "field \"%.100s\"", name);
-    return make_children(maker, schema, field->id, place, err);
+    if (st == LMN_OK)
+        st = make_children(maker, schema, field->id, place, err);
+    return st == LMN_OK ? st : lmn__fail_within(err, st, "field \"%.100s\"", name);
 }
 
 enum lmn_status lmn__schema_from_arrow(const struct ArrowSchema *schema, uint32_t minor,

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/math.h"
+#include "format/checksum.h"
 
 enum lmn_status lmn__tail_init(struct lmn__tail *tail, struct lmn_env *env, uint32_t minor,
                                const struct lmn__pb_schema *pb, const struct lmn__schema *schema,
@@ -167,11 +168,11 @@ enum lmn_status lmn__tail_encode(struct lmn__tail *tail, uint64_t row_count, uin
                                  struct lmn__buf *out, struct lmn_error *err)
 {
     struct lmn__pb_descriptor descriptor = { (struct lmn__pb_schema *)tail->schema, row_count };
-    struct lmn__footer footer = { .global_count = 1,
+    struct lmn__footer footer = { .global_count = tail->stats.bytes != 0 ? 2 : 1,
                                   .column_count = tail->column_count,
                                   .minor = tail->minor };
     struct lmn__extent *extent = lmn__arena_array(&tail->arena, tail->column_count, sizeof *extent);
-    size_t start = out->len, descriptor_bytes;
+    size_t start = out->len, descriptor_bytes, checksum_start, checksum_bytes;
     uint8_t bytes[LMN__FOOTER_BYTES];
 
     if (extent == NULL)
@@ -184,7 +185,12 @@ enum lmn_status lmn__tail_encode(struct lmn__tail *tail, uint64_t row_count, uin
     }
     lmn__pb_encode(&lmn__pb_descriptor_message, &descriptor, out);
     descriptor_bytes = out->len - start;
-    footer.column_metadata = position + descriptor_bytes;
+    lmn__buf_put_zeros(out, lmn__align_up(descriptor_bytes, LMN__BUFFER_ALIGN) - descriptor_bytes);
+    checksum_start = out->len - start;
+    lmn__checksums_put(tail, out);
+    checksum_bytes = out->len - start - checksum_start;
+    footer.global_count += checksum_bytes != 0;
+    footer.column_metadata = position + out->len - start;
     for (uint32_t i = 0; i < tail->column_count; i++) {
         extent[i].position = position + out->len - start;
         put_column(out, &tail->column[i]);
@@ -198,6 +204,14 @@ enum lmn_status lmn__tail_encode(struct lmn__tail *tail, uint64_t row_count, uin
     footer.global_table = position + out->len - start;
     lmn__buf_put_u64(out, position);
     lmn__buf_put_u64(out, descriptor_bytes);
+    if (tail->stats.bytes != 0) {
+        lmn__buf_put_u64(out, tail->stats.position);
+        lmn__buf_put_u64(out, tail->stats.bytes);
+    }
+    if (checksum_bytes != 0) {
+        lmn__buf_put_u64(out, position + checksum_start);
+        lmn__buf_put_u64(out, checksum_bytes);
+    }
     lmn__footer_encode(&footer, bytes);
     lmn__buf_put(out, bytes, sizeof bytes);
     return lmn__buf_status(out, "a file's tail", err);

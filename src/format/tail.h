@@ -16,6 +16,8 @@ struct lmn__placed_page {
     uint32_t buffer_count;
     const struct lmn__extent *buffer;
     struct lmn__span description; /* a PageLayout message */
+    bool has_checksum;
+    uint64_t checksum; /* see checksum.h */
 };
 
 struct lmn__placed_column {
@@ -31,6 +33,7 @@ struct lmn__tail {
     const struct lmn__pb_schema *schema; /* borrowed */
     uint32_t column_count;
     struct lmn__placed_column *column;
+    struct lmn__extent stats; /* the global buffer with statistics; no bytes: none */
 };
 
 LMN_MUST_USE enum lmn_status lmn__tail_init(struct lmn__tail *tail, struct lmn_env *env,

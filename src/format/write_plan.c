@@ -118,6 +118,7 @@ static enum lmn_status plan_columns(struct lmn__write_plan *plan, const struct A
     }
     plan->column_nullable = nullable;
     plan->column_name = name;
+    plan->layout = layout;
     return st;
 }
 
@@ -146,6 +147,84 @@ enum lmn_status lmn__write_plan_init(struct lmn__write_plan *plan, struct lmn_en
 void lmn__write_plan_deinit(struct lmn__write_plan *plan)
 {
     lmn__arena_deinit(&plan->arena);
+}
+
+static bool same_layout(const struct lmn__layout *a, const struct lmn__layout *b)
+{
+    if (a->kind != b->kind || a->bits != b->bits || a->dimension != b->dimension ||
+        a->is_view != b->is_view || a->child_count != b->child_count)
+        return false;
+    for (uint32_t i = 0; i < a->child_count; i++) {
+        if (!same_layout(a->child[i], b->child[i]))
+            return false;
+    }
+    return true;
+}
+
+static bool same_span(struct lmn__span a, struct lmn__span b)
+{
+    return a.len == b.len && (a.len == 0 || memcmp(a.data, b.data, a.len) == 0);
+}
+
+/* Columns and fields of structs go by their names; what the items of lists are called is free. */
+static bool has_name(const struct lmn__pb_schema_field *field, size_t i)
+{
+    static const struct lmn__span in_struct = { (const uint8_t *)"struct", 6 };
+    size_t parent = i;
+
+    while (parent > 0 && (parent == i || field[parent].id != field[i].parent_id))
+        parent--;
+    return field[i].parent_id < 0 || same_span(field[parent].logical_type, in_struct);
+}
+
+/* Compare the fields as a file has them, then the layouts, in which views differ from strings. */
+static enum lmn_status compare_schema(const struct lmn__write_plan *plan,
+                                      const struct lmn__pb_schema *pb,
+                                      const struct lmn__layout *layout, struct lmn_error *err)
+{
+    const struct lmn__pb_schema_field *ours = plan->pb.fields.item, *theirs = pb->fields.item;
+
+    if (pb->fields.count != plan->pb.fields.count)
+        return lmn_fail(err, LMN_E_INVALID, "rows of %zu fields in a file of %zu",
+                        (size_t)pb->fields.count, (size_t)plan->pb.fields.count);
+    for (size_t i = 0; i < pb->fields.count; i++) {
+        if ((has_name(ours, i) && !same_span(ours[i].name, theirs[i].name)) ||
+            !same_span(ours[i].logical_type, theirs[i].logical_type) ||
+            ours[i].parent_id != theirs[i].parent_id)
+            return lmn_fail(
+                err, LMN_E_INVALID,
+                "rows have a field \"%.*s\" of type %.*s where the file has "
+                "\"%.*s\" of type %.*s",
+                (int)lmn__min_u64(theirs[i].name.len, 80), (const char *)theirs[i].name.data,
+                (int)lmn__min_u64(theirs[i].logical_type.len, 40),
+                (const char *)theirs[i].logical_type.data, (int)lmn__min_u64(ours[i].name.len, 80),
+                (const char *)ours[i].name.data, (int)lmn__min_u64(ours[i].logical_type.len, 40),
+                (const char *)ours[i].logical_type.data);
+    }
+    if (!same_layout(plan->layout, layout))
+        return lmn_fail(err, LMN_E_INVALID,
+                        "rows have views or dictionaries where the file was opened without, or "
+                        "the other way round");
+    return LMN_OK;
+}
+
+enum lmn_status lmn__write_plan_check_schema(const struct lmn__write_plan *plan,
+                                             const struct ArrowSchema *schema,
+                                             struct lmn_error *err)
+{
+    const struct lmn__layout *layout;
+    struct lmn__pb_schema pb;
+    struct lmn__arena arena;
+    enum lmn_status st;
+
+    lmn__arena_init(&arena, plan->env, 0);
+    st = lmn__schema_from_arrow(schema, plan->encode.minor, &arena, &pb, err);
+    if (st == LMN_OK)
+        st = lmn__layout_from_schema(schema, &arena, &layout, err);
+    if (st == LMN_OK)
+        st = compare_schema(plan, &pb, layout, err);
+    lmn__arena_deinit(&arena);
+    return st;
 }
 
 static uint64_t count_nulls(const struct ArrowArray *array)

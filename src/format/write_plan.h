@@ -30,6 +30,7 @@ struct lmn__write_plan {
     uint32_t column_count;       /* of the rows */
     const bool *column_nullable; /* of each */
     const char *const *column_name;
+    const struct lmn__layout *layout; /* of the rows */
     uint32_t leaf_count;
     struct lmn__write_leaf *leaf; /* in the order of the file's columns */
 };
@@ -45,6 +46,11 @@ LMN_MUST_USE enum lmn_status lmn__write_plan_init(struct lmn__write_plan *plan, 
                                                   const struct lmn_encode_options *options,
                                                   struct lmn_error *err);
 void lmn__write_plan_deinit(struct lmn__write_plan *plan);
+
+/* LMN_E_INVALID unless rows of type `schema` are those of the plan: names, types and layouts. */
+LMN_MUST_USE enum lmn_status lmn__write_plan_check_schema(const struct lmn__write_plan *plan,
+                                                          const struct ArrowSchema *schema,
+                                                          struct lmn_error *err);
 
 /* Is `batch` of the plan's type, as far as can be seen without its schema? */
 LMN_MUST_USE enum lmn_status lmn__write_plan_check(const struct lmn__write_plan *plan,

@@ -2,8 +2,10 @@
 #include "format/writer.h"
 
 #include "base/error.h"
+#include "base/hash.h"
 #include "base/math.h"
 #include "format/blob_writer.h"
+#include "format/checksum.h"
 
 enum { QUEUE_PER_THREAD = 2, THREADS_MAX = 64 };
 
@@ -23,6 +25,7 @@ enum lmn_status lmn__writer_put_page(struct lmn_file_writer *writer, uint32_t co
                                      struct lmn_error *err)
 {
     struct lmn__extent extent[LMN__PAGE_BUFFER_COUNT_MAX];
+    uint64_t hash[LMN__PAGE_BUFFER_COUNT_MAX];
     struct lmn__placed_page placed = { .row_start = row_start,
                                        .row_count = page->row_count,
                                        .buffer_count = page->buffer_count,
@@ -32,6 +35,7 @@ enum lmn_status lmn__writer_put_page(struct lmn_file_writer *writer, uint32_t co
     enum lmn_status st = LMN_OK;
 
     for (uint32_t i = 0; st == LMN_OK && i < page->buffer_count; i++) {
+        hash[i] = lmn__hash64(page->buffer[i].data, page->buffer[i].len);
         extent[i].bytes = page->buffer[i].len;
         extent[i].position = lmn__writer_reserve(writer, extent[i].bytes);
         if (extent[i].bytes != 0)
@@ -40,10 +44,20 @@ enum lmn_status lmn__writer_put_page(struct lmn_file_writer *writer, uint32_t co
     }
     if (st != LMN_OK)
         return st;
+    placed.has_checksum = true;
+    placed.checksum = lmn__checksum_of(hash, page->buffer_count);
     lmn__mutex_lock(&writer->mutex);
     st = lmn__tail_add(&writer->locked.tail, column, &placed, err);
     lmn__mutex_unlock(&writer->mutex);
     return st;
+}
+
+static enum lmn_status within_column(struct lmn_file_writer *writer,
+                                     const struct lmn__write_leaf *leaf, enum lmn_status st,
+                                     struct lmn_error *err)
+{
+    return lmn__fail_within(err, st, "%.200s: column \"%.100s\"", writer->path,
+                            writer->plan.column_name[leaf->top]);
 }
 
 static enum lmn_status do_job(struct lmn_file_writer *writer, struct lmn__write_job *job,
@@ -90,6 +104,8 @@ static void worker_main(void *context)
         if (writer->locked.status == LMN_OK) {
             lmn__mutex_unlock(&writer->mutex);
             st = do_job(writer, job, &scratch, &error);
+            if (st != LMN_OK)
+                st = within_column(writer, job->leaf, st, &error);
             lmn__mutex_lock(&writer->mutex);
         }
         if (st != LMN_OK && writer->locked.status == LMN_OK) {
@@ -177,6 +193,7 @@ static enum lmn_status close_page(struct lmn_file_writer *writer, struct lmn__wr
         job_free(writer, job);
         return st;
     }
+    lmn__shred_expect(&column->shred, &job->shred);
     if (writer->thread_count != 0)
         return enqueue(writer, job, err);
     st = do_job(writer, job, &writer->scratch, err);
@@ -199,8 +216,11 @@ static enum lmn_status write_column(struct lmn_file_writer *writer,
     while (st == LMN_OK && at < end) {
         uint64_t count = lmn__write_leaf_fit(&writer->plan, column->leaf, &column->shred, array, at,
                                              end - at);
+        uint64_t entry = column->shred.entry_count;
 
         st = lmn__shred_append(&column->shred, array, at, count, err);
+        if (st == LMN_OK)
+            lmn__stats_gather_add(&column->stats, &column->shred, entry);
         at += count;
         if (st == LMN_OK && lmn__write_leaf_full(&writer->plan, &column->shred))
             st = close_page(writer, column, err);
@@ -208,26 +228,53 @@ static enum lmn_status write_column(struct lmn_file_writer *writer,
     return st;
 }
 
-static enum lmn_status within_column(struct lmn_file_writer *writer,
+/* What the caller's thread was told; a worker's failure names its column already. */
+static enum lmn_status column_failed(struct lmn_file_writer *writer,
                                      const struct lmn__write_column *column, enum lmn_status st,
                                      struct lmn_error *err)
 {
-    return lmn__fail_within(err, st, "%.200s: column \"%.100s\"", writer->path,
-                            writer->plan.column_name[column->leaf->top]);
+    bool by_worker;
+
+    lmn__mutex_lock(&writer->mutex);
+    by_worker = writer->locked.status != LMN_OK;
+    lmn__mutex_unlock(&writer->mutex);
+    return by_worker ? st : within_column(writer, column->leaf, st, err);
+}
+
+enum lmn_status lmn_file_writer_check_schema(const struct lmn_file_writer *writer,
+                                             const struct ArrowSchema *schema,
+                                             struct lmn_error *err)
+{
+    enum lmn_status st = lmn__write_plan_check_schema(&writer->plan, schema, err);
+
+    return st == LMN_OK ? st : lmn__fail_within(err, st, "%.200s", writer->path);
+}
+
+static enum lmn_status check_whole(const struct lmn_file_writer *writer, struct lmn_error *err)
+{
+    return !writer->broken
+               ? LMN_OK
+               : lmn_fail(err, LMN_E_INVALID,
+                          "%.200s: rows are missing, as an earlier write failed", writer->path);
 }
 
 enum lmn_status lmn_file_writer_write(struct lmn_file_writer *writer,
                                       const struct ArrowArray *batch, struct lmn_error *err)
 {
-    enum lmn_status st = lmn__write_plan_check(&writer->plan, batch, err);
+    enum lmn_status st = check_whole(writer, err);
 
     if (st != LMN_OK)
+        return st;
+    st = lmn__write_plan_check(&writer->plan, batch, err);
+    if (st != LMN_OK)
         return lmn__fail_within(err, st, "%.200s", writer->path);
+    writer->broken = true; /* until all columns have the rows */
     for (uint32_t i = 0; i < writer->column_count; i++) {
         st = write_column(writer, &writer->column[i], batch, err);
         if (st != LMN_OK)
-            return within_column(writer, &writer->column[i], st, err);
+            return column_failed(writer, &writer->column[i], st, err);
     }
+    writer->broken = false;
     writer->row_count += (uint64_t)batch->length;
     return LMN_OK;
 }
@@ -235,6 +282,16 @@ enum lmn_status lmn_file_writer_write(struct lmn_file_writer *writer,
 uint64_t lmn_file_writer_row_count(const struct lmn_file_writer *writer)
 {
     return writer->row_count;
+}
+
+uint64_t lmn_file_writer_bytes(struct lmn_file_writer *writer)
+{
+    uint64_t bytes;
+
+    lmn__mutex_lock(&writer->mutex);
+    bytes = writer->locked.position;
+    lmn__mutex_unlock(&writer->mutex);
+    return bytes;
 }
 
 static void stop_threads(struct lmn_file_writer *writer)
@@ -259,8 +316,10 @@ static void writer_free(struct lmn_file_writer *writer)
         if (writer->column[i].shred.env != NULL)
             lmn__shred_deinit(&writer->column[i].shred);
         lmn__blob_writer_free(writer->column[i].blob);
+        lmn__stats_gather_deinit(&writer->column[i].stats);
     }
     lmn__free(env, writer->column);
+    lmn__vec_deinit(&writer->blob_named);
     lmn__free(env, writer->thread);
     lmn__scratch_deinit(&writer->scratch);
     lmn__tail_deinit(&writer->locked.tail);
@@ -297,9 +356,41 @@ static enum lmn_status flush(struct lmn_file_writer *writer, struct lmn_error *e
                                                   : close_page(writer, column, err);
 
         if (st != LMN_OK)
-            return within_column(writer, column, st, err);
+            return column_failed(writer, column, st, err);
     }
     return writer->thread_count != 0 ? wait_for_workers(writer, err) : LMN_OK;
+}
+
+/* Statistics lie before the schema, so that the end of the file is what opening it needs. */
+static enum lmn_status put_stats(struct lmn_file_writer *writer, struct lmn_error *err)
+{
+    struct lmn__extent *extent = &writer->locked.tail.stats;
+    struct lmn__arena *arena = &writer->plan.arena;
+    struct lmn__stats_gather **gather = lmn__arena_array(arena, writer->column_count,
+                                                         sizeof *gather);
+    uint32_t *column = lmn__arena_array(arena, writer->column_count, sizeof *column), count = 0;
+    struct lmn__buf buf;
+    enum lmn_status st;
+
+    if (gather == NULL || column == NULL)
+        return lmn__arena_fail(arena, "statistics", err);
+    for (uint32_t i = 0; i < writer->column_count; i++) {
+        if (writer->column[i].stats.type.kind == LMN__STATS_NONE)
+            continue;
+        gather[count] = &writer->column[i].stats;
+        column[count++] = writer->column[i].leaf->node->column;
+    }
+    if (count == 0 || writer->row_count == 0)
+        return LMN_OK;
+    lmn__buf_init(&buf, writer->env, 0);
+    st = lmn__stats_encode(gather, column, count, &buf, err);
+    if (st == LMN_OK) {
+        extent->bytes = buf.len;
+        extent->position = lmn__writer_reserve(writer, buf.len);
+        st = lmn__draft_write_at(&writer->draft, extent->position, buf.data, buf.len, err);
+    }
+    lmn__buf_deinit(&buf);
+    return st;
 }
 
 static enum lmn_status put_tail(struct lmn_file_writer *writer, uint64_t *bytes_out,
@@ -324,8 +415,12 @@ enum lmn_status lmn_file_writer_finish(struct lmn_file_writer *writer, uint64_t 
     enum lmn__publish_mode mode = writer->options.replace ? LMN__PUBLISH_REPLACE
                                                           : LMN__PUBLISH_IF_ABSENT;
     uint64_t bytes = 0;
-    enum lmn_status st = flush(writer, err);
+    enum lmn_status st = check_whole(writer, err);
 
+    if (st == LMN_OK)
+        st = flush(writer, err);
+    if (st == LMN_OK)
+        st = put_stats(writer, err);
     if (st == LMN_OK)
         st = put_tail(writer, &bytes, err);
     if (st == LMN_OK)
@@ -372,6 +467,7 @@ static enum lmn_status open_columns(struct lmn_file_writer *writer, struct lmn_e
         struct lmn__write_column *column = &writer->column[writer->column_count++];
 
         column->leaf = &plan->leaf[i];
+        lmn__stats_gather_init(&column->stats, writer->env, lmn__stats_type_of(column->leaf->node));
         if (column->leaf->node->blob != LMN__BLOB_NONE)
             st = lmn__blob_writer_new(writer, column->leaf, &column->blob, err);
         else

@@ -11,6 +11,7 @@
 
 #include <leman/file_writer.h>
 
+#include "format/stats_gather.h"
 #include "format/tail.h"
 #include "format/write_plan.h"
 #include "store/draft.h"
@@ -31,6 +32,7 @@ struct lmn__write_column {
     struct lmn__shred shred;       /* the open page */
     uint64_t row_start;            /* of the open page, in rows of the column */
     struct lmn__blob_writer *blob; /* NULL: an ordinary column */
+    struct lmn__stats_gather stats;
 };
 
 struct lmn_file_writer {
@@ -41,10 +43,12 @@ struct lmn_file_writer {
     struct lmn__write_plan plan;
     struct lmn__draft draft;
     uint64_t row_count;
+    bool broken; /* some columns have rows that others lack */
     uint32_t column_count;
     struct lmn__write_column *column;
     struct lmn__scratch scratch; /* the caller's thread */
     uint32_t blob_count;         /* side files of blobs; their ids count from 1 */
+    struct lmn__vec blob_named;  /* ids of those that have got their names */
 
     uint32_t thread_count; /* 0: no workers */
     struct lmn__thread *thread;
