@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Dates, times and timestamps all count something: a source is brought to (count, per second) and
+ * converted to the rate of its target. A timestamp with a zone counts from UTC; without, from the
+ * same moment on a local clock, so going from one to the other needs the zone's distance from UTC.
+ */
+#include "expr/calendar.h"
+#include "expr/cast.h"
+
+enum { DAY_SECONDS = 86400 };
+
+/* Counts per second; a date32 counts 1 per DAY_SECONDS and gives -1. */
+static int64_t rate_of(const struct lmn__type *type)
+{
+    switch (type->kind) {
+    case LMN__KIND_DATE32:
+        return -1;
+    case LMN__KIND_DATE64:
+        return 1000;
+    default:
+        return lmn__unit_rate(type->unit);
+    }
+}
+
+static int64_t load(const struct lmn__cast *cast, uint32_t i)
+{
+    switch (lmn__type_form(cast->from)) {
+    case LMN__FORM_I32:
+        return ((const int32_t *)cast->arg->values)[i];
+    default:
+        return ((const int64_t *)cast->arg->values)[i];
+    }
+}
+
+static void store(struct lmn__cast *cast, uint32_t i, int64_t value)
+{
+    if (lmn__type_form(cast->to) == LMN__FORM_I32) {
+        ((int32_t *)cast->values)[i] = (int32_t)value;
+        cast->bad[i] = (uint8_t)(cast->bad[i] | ((int32_t)value != value));
+    } else {
+        ((int64_t *)cast->values)[i] = value;
+    }
+}
+
+/* A count at one rate as a count at another; false when it does not fit. */
+static bool convert(int64_t value, int64_t from, int64_t to, int64_t *out, bool *cut_out)
+{
+    int64_t step;
+
+    *cut_out = false;
+    if (from < 0)
+        return !__builtin_mul_overflow(value, DAY_SECONDS, &value) &&
+               !__builtin_mul_overflow(value, to < 0 ? 1 : to, out);
+    if (to < 0)
+        step = from * DAY_SECONDS;
+    else if (to >= from)
+        return !__builtin_mul_overflow(value, to / from, out);
+    else
+        step = from / to;
+    *out = lmn__floor_div(value, step);
+    *cut_out = lmn__floor_rest(value, step) != 0;
+    return true;
+}
+
+/* Seconds to add when a zone is put on or taken off. */
+static int64_t zone_shift(const struct lmn__cast *cast)
+{
+    bool from_zoned = cast->from->kind == LMN__KIND_TIMESTAMP && cast->from->zone != NULL;
+    bool to_zoned = cast->to->kind == LMN__KIND_TIMESTAMP && cast->to->zone != NULL;
+    int64_t offset = 0;
+
+    if (from_zoned == to_zoned)
+        return 0;
+    (void)lmn__zone_offset(from_zoned ? cast->from->zone : cast->to->zone, &offset);
+    return from_zoned ? offset : -offset;
+}
+
+static void convert_all(struct lmn__cast *cast)
+{
+    int64_t from = rate_of(cast->from), to = rate_of(cast->to);
+    int64_t shift = zone_shift(cast) * (from < 0 ? 0 : from);
+    int64_t late_shift = from < 0 ? zone_shift(cast) * (to < 0 ? 0 : to) : 0;
+    bool clock = cast->to->kind == LMN__KIND_TIME32 || cast->to->kind == LMN__KIND_TIME64;
+    bool from_stamp = cast->from->kind == LMN__KIND_TIMESTAMP;
+
+    for (uint32_t i = 0; i < cast->rows; i++) {
+        int64_t value = load(cast, i);
+        bool cut = false, fits = !__builtin_add_overflow(value, shift, &value);
+
+        if (from == to && from < 0) {
+            store(cast, i, value);
+            continue;
+        }
+        if (clock && from_stamp)
+            value = lmn__floor_rest(value, from * DAY_SECONDS);
+        fits = fits && convert(value, from, to, &value, &cut) &&
+               !__builtin_add_overflow(value, late_shift, &value);
+        /* A date64 counts milliseconds, of whole days. */
+        if (fits && cast->to->kind == LMN__KIND_DATE64)
+            value -= lmn__floor_rest(value, DAY_SECONDS * 1000ll);
+        cast->bad[i] = !fits || (cut && cast->exact);
+        store(cast, i, value);
+    }
+}
+
+/* Numbers and times share their counts. */
+static void as_integers(struct lmn__cast *cast)
+{
+    struct lmn__type from = *cast->from, to = *cast->to;
+    struct lmn__cast numbers = *cast;
+
+    if (lmn__type_is_time(&from))
+        from = lmn__type_plain(lmn__type_form(&from) == LMN__FORM_I32 ? LMN__KIND_I32
+                                                                      : LMN__KIND_I64);
+    if (lmn__type_is_time(&to))
+        to = lmn__type_plain(lmn__type_form(&to) == LMN__FORM_I32 ? LMN__KIND_I32 : LMN__KIND_I64);
+    numbers.from = &from;
+    numbers.to = &to;
+    lmn__cast_numbers(&numbers);
+}
+
+void lmn__cast_times(struct lmn__cast *cast)
+{
+    memset(cast->bad, 0, cast->rows);
+    if (lmn__type_is_time(cast->from) && lmn__type_is_time(cast->to))
+        convert_all(cast);
+    else
+        as_integers(cast);
+}

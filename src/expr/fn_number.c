@@ -1,0 +1,335 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <math.h>
+
+#include "expr/compare.h"
+#include "expr/function.h"
+
+enum { ROOT, NATURAL_LOG, LOG_10, LOG_2, EXPONENTIAL, SINE, COSINE, TANGENT };
+
+/* Functions of one double. */
+static enum lmn_status real_kernel(struct lmn__frame *frame, const struct lmn__term *term,
+                                   const struct lmn__vector *arg, uint32_t rows,
+                                   struct lmn__vector *out)
+{
+    static double (*const functions[])(double) = { sqrt, log, log10, log2, exp, sin, cos, tan };
+    const double *from = arg->values;
+    double *values;
+    enum lmn_status st = lmn__frame_take(frame, LMN__FORM_F64, rows, &values);
+
+    for (uint32_t i = 0; st == LMN_OK && i < rows; i++)
+        values[i] = functions[term->choice](from[i]);
+    out->values = values;
+    return st;
+}
+
+static enum lmn_status power_kernel(struct lmn__frame *frame, const struct lmn__term *term,
+                                    const struct lmn__vector *arg, uint32_t rows,
+                                    struct lmn__vector *out)
+{
+    double *values;
+    enum lmn_status st = lmn__frame_take(frame, LMN__FORM_F64, rows, &values);
+
+    (void)term;
+    for (uint32_t i = 0; st == LMN_OK && i < rows; i++)
+        values[i] = pow(((const double *)arg[0].values)[lmn__vector_at(&arg[0], i)],
+                        ((const double *)arg[1].values)[lmn__vector_at(&arg[1], i)]);
+    out->values = values;
+    return st;
+}
+
+/* log(x) is the decimal one; log(base, x). */
+static enum lmn_status log_kernel(struct lmn__frame *frame, const struct lmn__term *term,
+                                  const struct lmn__vector *arg, uint32_t rows,
+                                  struct lmn__vector *out)
+{
+    double *values;
+    enum lmn_status st = lmn__frame_take(frame, LMN__FORM_F64, rows, &values);
+
+    for (uint32_t i = 0; st == LMN_OK && i < rows; i++) {
+        double first = ((const double *)arg[0].values)[lmn__vector_at(&arg[0], i)];
+
+        if (term->child_count == 1)
+            values[i] = log10(first);
+        else
+            values[i] = log(((const double *)arg[1].values)[lmn__vector_at(&arg[1], i)]) /
+                        log(first);
+    }
+    out->values = values;
+    return st;
+}
+
+/* round(x [, digits]): halves away from zero. */
+static enum lmn_status round_kernel(struct lmn__frame *frame, const struct lmn__term *term,
+                                    const struct lmn__vector *arg, uint32_t rows,
+                                    struct lmn__vector *out)
+{
+    double *values;
+    enum lmn_status st = lmn__frame_take(frame, LMN__FORM_F64, rows, &values);
+
+    for (uint32_t i = 0; st == LMN_OK && i < rows; i++) {
+        double value = ((const double *)arg[0].values)[lmn__vector_at(&arg[0], i)], scale;
+
+        if (term->child_count == 1) {
+            values[i] = round(value);
+            continue;
+        }
+        scale = pow(10, (double)((const int64_t *)arg[1].values)[lmn__vector_at(&arg[1], i)]);
+        values[i] = isfinite(value * scale) && scale != 0 ? round(value * scale) / scale : value;
+    }
+    out->values = values;
+    return st;
+}
+
+enum { FLOOR, CEILING, TRUNCATE, ABSOLUTE };
+
+/* Functions that keep the type of their argument; whole numbers are their own floor. */
+static enum lmn_status keep_kernel(struct lmn__frame *frame, const struct lmn__term *term,
+                                   const struct lmn__vector *arg, uint32_t rows,
+                                   struct lmn__vector *out)
+{
+    static double (*const functions[])(double) = { floor, ceil, trunc, fabs };
+    enum lmn__form form = lmn__type_form(&term->type);
+    void *values;
+    uint8_t *bad;
+    uint32_t row;
+    enum lmn_status st = lmn__frame_take(frame, form, rows, &values);
+
+    if (st == LMN_OK)
+        st = lmn__frame_take(frame, LMN__FORM_U8, rows, &bad);
+    if (st != LMN_OK)
+        return st;
+    out->values = values;
+    memset(bad, 0, rows);
+    for (uint32_t i = 0; i < rows; i++) {
+        int64_t whole;
+
+        switch (form) {
+        case LMN__FORM_F32:
+            ((float *)values)[i] = (float)functions[term->choice](
+                (double)((const float *)arg->values)[i]);
+            break;
+        case LMN__FORM_F64:
+            ((double *)values)[i] = functions[term->choice](((const double *)arg->values)[i]);
+            break;
+        default:
+            whole = ((const int64_t *)arg->values)[i];
+            bad[i] = whole == INT64_MIN;
+            ((int64_t *)values)[i] = whole < 0 && !bad[i] ? -whole : whole;
+        }
+    }
+    row = lmn__frame_first_bad(frame, out, bad, rows);
+    return row == rows ? LMN_OK
+                       : lmn__frame_fail(frame, term, row, "the result of abs() does not fit");
+}
+
+static enum lmn_status sign_kernel(struct lmn__frame *frame, const struct lmn__term *term,
+                                   const struct lmn__vector *arg, uint32_t rows,
+                                   struct lmn__vector *out)
+{
+    const double *from = arg->values;
+    double *values;
+    enum lmn_status st = lmn__frame_take(frame, LMN__FORM_F64, rows, &values);
+
+    (void)term;
+    for (uint32_t i = 0; st == LMN_OK && i < rows; i++)
+        values[i] = from[i] > 0 ? 1 : from[i] < 0 ? -1 : from[i];
+    out->values = values;
+    return st;
+}
+
+static enum lmn_status isnan_kernel(struct lmn__frame *frame, const struct lmn__term *term,
+                                    const struct lmn__vector *arg, uint32_t rows,
+                                    struct lmn__vector *out)
+{
+    const double *from = arg->values;
+    uint8_t *bits;
+    enum lmn_status st = lmn__frame_bits(frame, rows, &bits);
+
+    for (uint32_t i = 0; st == LMN_OK && i < rows; i++)
+        lmn__bit_put(bits, i, term->choice ? isinf(from[i]) != 0 : from[i] != from[i]);
+    out->values = bits;
+    return st;
+}
+
+static enum lmn_status bind_keep(struct lmn__binder *binder, uint32_t place, int32_t choice,
+                                 struct lmn__term **arg, uint32_t count,
+                                 struct lmn__term **term_out)
+{
+    struct lmn__type type = arg[0]->type;
+    char text[LMN__TYPE_TEXT_BYTES];
+    enum lmn_status st;
+
+    (void)count;
+    if (!lmn__type_is_number(&type) && type.kind != LMN__KIND_NULL)
+        return lmn__bind_fail(binder, arg[0]->place, LMN_E_INVALID,
+                              "expected a number, not a value of type %s",
+                              lmn__type_text(&type, text));
+    if (choice != ABSOLUTE && lmn__type_is_integer(&type)) {
+        *term_out = arg[0];
+        return LMN_OK;
+    }
+    if (lmn__type_is_integer(&type))
+        type = lmn__type_plain(type.kind == LMN__KIND_U64 ? LMN__KIND_U64 : LMN__KIND_I64);
+    else if (type.kind == LMN__KIND_F16)
+        type = lmn__type_plain(LMN__KIND_F32);
+    else if (type.kind == LMN__KIND_DECIMAL || type.kind == LMN__KIND_NULL)
+        type = lmn__type_plain(LMN__KIND_F64);
+    if (type.kind == LMN__KIND_U64) {
+        *term_out = arg[0];
+        return LMN_OK;
+    }
+    st = lmn__bind_convert(binder, &arg[0], &type, LMN__CONVERT_CAST);
+    if (st == LMN_OK)
+        st = lmn__bind_call(binder, place, keep_kernel, &type, arg, 1, term_out);
+    if (st == LMN_OK)
+        (*term_out)->choice = choice;
+    return st;
+}
+
+static enum lmn_status bind_coalesce(struct lmn__binder *binder, uint32_t place, int32_t choice,
+                                     struct lmn__term **arg, uint32_t count,
+                                     struct lmn__term **term_out)
+{
+    enum lmn_status st = lmn__bind_unify(binder, place, "choose between", arg, count);
+
+    (void)choice;
+    if (st != LMN_OK)
+        return st;
+    if (lmn__type_form(&arg[0]->type) == LMN__FORM_SLOT)
+        return lmn__bind_fail(binder, place, LMN_E_UNSUPPORTED,
+                              "a choice between lists or structs");
+    st = lmn__bind_term(binder, LMN__OP_COALESCE, place, arg, count, term_out);
+    if (st == LMN_OK)
+        (*term_out)->type = arg[0]->type;
+    return st;
+}
+
+/* The greatest (`choice` 1) or least argument that is not null. */
+static enum lmn_status extreme_kernel(struct lmn__frame *frame, const struct lmn__term *term,
+                                      const struct lmn__vector *arg, uint32_t rows,
+                                      struct lmn__vector *out)
+{
+    enum lmn__form form = lmn__type_form(&term->type);
+    uint32_t width = lmn__form_bytes(form);
+    uint8_t *values, *validity;
+    enum lmn_status st = lmn__frame_take(frame, form, rows, &values);
+
+    if (st == LMN_OK)
+        st = lmn__frame_bits(frame, rows, &validity);
+    if (st != LMN_OK)
+        return st;
+    memset(values, 0, (size_t)rows * width);
+    for (uint32_t i = 0; i < rows; i++) {
+        uint8_t *best = values + (size_t)i * width;
+        bool found = false;
+
+        for (uint32_t k = 0; k < term->child_count; k++) {
+            const uint8_t *value = (const uint8_t *)arg[k].values +
+                                   (size_t)lmn__vector_at(&arg[k], i) * width;
+
+            if (lmn__vector_is_null(&arg[k], i) ||
+                (found && (lmn__compare_values(form, value, best) > 0) != (term->choice == 1)))
+                continue;
+            memcpy(best, value, width);
+            found = true;
+        }
+        lmn__bit_put(validity, i, found);
+    }
+    out->values = values;
+    out->validity = validity;
+    return LMN_OK;
+}
+
+static enum lmn_status bind_extreme(struct lmn__binder *binder, uint32_t place, int32_t choice,
+                                    struct lmn__term **arg, uint32_t count,
+                                    struct lmn__term **term_out)
+{
+    char text[LMN__TYPE_TEXT_BYTES];
+    enum lmn_status st = lmn__bind_unify(binder, place, "compare", arg, count);
+
+    if (st != LMN_OK)
+        return st;
+    if (lmn__form_bytes(lmn__type_form(&arg[0]->type)) == 0 ||
+        lmn__type_form(&arg[0]->type) == LMN__FORM_SLOT)
+        return lmn__bind_fail(binder, place, LMN_E_UNSUPPORTED, "the extremes of values of type %s",
+                              lmn__type_text(&arg[0]->type, text));
+    st = lmn__bind_call(binder, place, extreme_kernel, &arg[0]->type, arg, count, term_out);
+    if (st == LMN_OK) {
+        (*term_out)->choice = choice;
+        (*term_out)->own_nulls = true;
+    }
+    return st;
+}
+
+/* nullif(a, b) is a CASE: null where they are equal, a otherwise. */
+static enum lmn_status bind_nullif(struct lmn__binder *binder, uint32_t place, int32_t choice,
+                                   struct lmn__term **arg, uint32_t count,
+                                   struct lmn__term **term_out)
+{
+    const struct lmn__type condition = lmn__type_plain(LMN__KIND_BOOL);
+    struct lmn__term *pair[2] = { arg[0], arg[1] }, *part[3];
+    enum lmn_status st = lmn__bind_unify(binder, place, "compare", pair, 2);
+
+    (void)choice;
+    (void)count;
+    if (st == LMN_OK && lmn__type_form(&pair[0]->type) == LMN__FORM_SLOT)
+        return lmn__bind_fail(binder, place, LMN_E_UNSUPPORTED, "comparing lists or structs");
+    if (st == LMN_OK)
+        st = lmn__bind_call(binder, place, lmn__compare_kernel, &condition, pair, 2, &part[0]);
+    if (st == LMN_OK)
+        st = lmn__bind_constant(binder, place, &arg[0]->type, NULL, &part[1]);
+    part[2] = arg[0];
+    if (st == LMN_OK)
+        st = lmn__bind_term(binder, LMN__OP_CASE, place, part, 3, term_out);
+    if (st == LMN_OK)
+        (*term_out)->type = arg[0]->type;
+    return st;
+}
+
+#define REAL(NAME, CHOICE)                                                                         \
+    { .name = NAME,                                                                                \
+      .count_min = 1,                                                                              \
+      .count_max = 1,                                                                              \
+      .signature = "d>d",                                                                          \
+      .kernel = real_kernel,                                                                       \
+      .choice = CHOICE }
+#define BOUND(NAME, MIN, MAX, BIND, CHOICE)                                                        \
+    { .name = NAME, .count_min = MIN, .count_max = MAX, .bind = BIND, .choice = CHOICE }
+#define PLAIN(NAME, MIN, MAX, SIGNATURE, KERNEL, CHOICE)                                           \
+    { .name = NAME,                                                                                \
+      .count_min = MIN,                                                                            \
+      .count_max = MAX,                                                                            \
+      .signature = SIGNATURE,                                                                      \
+      .kernel = KERNEL,                                                                            \
+      .choice = CHOICE }
+
+const struct lmn__function lmn__number_functions[] = {
+    REAL("sqrt", ROOT),
+    REAL("ln", NATURAL_LOG),
+    REAL("log10", LOG_10),
+    REAL("log2", LOG_2),
+    REAL("exp", EXPONENTIAL),
+    REAL("sin", SINE),
+    REAL("cos", COSINE),
+    REAL("tan", TANGENT),
+    PLAIN("power", 2, 2, "dd>d", power_kernel, 0),
+    PLAIN("pow", 2, 2, "dd>d", power_kernel, 0),
+    PLAIN("log", 1, 2, "dd>d", log_kernel, 0),
+    PLAIN("round", 1, 2, "di>d", round_kernel, 0),
+    PLAIN("sign", 1, 1, "d>d", sign_kernel, 0),
+    PLAIN("signum", 1, 1, "d>d", sign_kernel, 0),
+    PLAIN("isnan", 1, 1, "d>b", isnan_kernel, 0),
+    PLAIN("isinf", 1, 1, "d>b", isnan_kernel, 1),
+    BOUND("floor", 1, 1, bind_keep, FLOOR),
+    BOUND("ceil", 1, 1, bind_keep, CEILING),
+    BOUND("ceiling", 1, 1, bind_keep, CEILING),
+    BOUND("trunc", 1, 1, bind_keep, TRUNCATE),
+    BOUND("abs", 1, 1, bind_keep, ABSOLUTE),
+    BOUND("coalesce", 1, LMN__ARGUMENTS_MAX, bind_coalesce, 0),
+    BOUND("ifnull", 2, 2, bind_coalesce, 0),
+    BOUND("nvl", 2, 2, bind_coalesce, 0),
+    BOUND("nullif", 2, 2, bind_nullif, 0),
+    BOUND("greatest", 1, LMN__ARGUMENTS_MAX, bind_extreme, 1),
+    BOUND("least", 1, LMN__ARGUMENTS_MAX, bind_extreme, 0),
+    { 0 },
+};

@@ -1,0 +1,426 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Parts of dates and timestamps. A timestamp with a zone shows the clock of that zone, so the
+ * zone's distance from UTC has to be known.
+ */
+#include "expr/calendar.h"
+#include "expr/function.h"
+
+enum { DAY_SECONDS = 86400 };
+
+enum part {
+    PART_YEAR,
+    PART_QUARTER,
+    PART_MONTH,
+    PART_WEEK,
+    PART_DAY,
+    PART_HOUR,
+    PART_MINUTE,
+    PART_SECOND,
+    PART_MILLISECOND,
+    PART_MICROSECOND,
+    PART_NANOSECOND,
+    PART_WEEKDAY,
+    PART_ISO_WEEKDAY,
+    PART_YEAR_DAY,
+    PART_EPOCH
+};
+
+static const struct {
+    const char *name;
+    enum part part;
+} parts[] = {
+    { "year", PART_YEAR },
+    { "quarter", PART_QUARTER },
+    { "month", PART_MONTH },
+    { "week", PART_WEEK },
+    { "day", PART_DAY },
+    { "hour", PART_HOUR },
+    { "minute", PART_MINUTE },
+    { "second", PART_SECOND },
+    { "millisecond", PART_MILLISECOND },
+    { "milliseconds", PART_MILLISECOND },
+    { "microsecond", PART_MICROSECOND },
+    { "microseconds", PART_MICROSECOND },
+    { "nanosecond", PART_NANOSECOND },
+    { "nanoseconds", PART_NANOSECOND },
+    { "dow", PART_WEEKDAY },
+    { "isodow", PART_ISO_WEEKDAY },
+    { "doy", PART_YEAR_DAY },
+    { "epoch", PART_EPOCH },
+};
+
+/* A moment on the clock of its zone. */
+struct moment {
+    int64_t days, seconds, nanos;
+};
+
+/* What a kernel knows of its argument. */
+struct clock {
+    enum part part;
+    int64_t rate;   /* counts per second; 0: days */
+    int64_t offset; /* of the zone, in counts */
+    bool is_time;   /* a time of day */
+};
+
+static struct moment moment_of(const struct clock *clock, int64_t value)
+{
+    struct moment moment = { .days = value };
+    int64_t day = clock->rate * DAY_SECONDS;
+
+    if (clock->rate == 0)
+        return moment;
+    if (__builtin_add_overflow(value, clock->offset, &value))
+        value = clock->offset > 0 ? INT64_MAX : INT64_MIN;
+    moment.days = lmn__floor_div(value, day);
+    value = lmn__floor_rest(value, day);
+    moment.seconds = value / clock->rate;
+    moment.nanos = value % clock->rate * (1000000000 / clock->rate);
+    return moment;
+}
+
+/* The week that ISO 8601 counts: that of the year which holds its Thursday. */
+static int64_t iso_week(int64_t days)
+{
+    int64_t thursday = days - lmn__floor_rest(days + 3, 7) + 3;
+    struct lmn__civil civil = lmn__civil_from_days(thursday);
+
+    return (thursday - lmn__days_from_civil(civil.year, 1, 1)) / 7 + 1;
+}
+
+static int64_t part_of(enum part part, const struct moment *moment)
+{
+    struct lmn__civil civil = lmn__civil_from_days(moment->days);
+    int64_t second = moment->seconds % 60;
+
+    switch (part) {
+    case PART_YEAR:
+        return civil.year;
+    case PART_QUARTER:
+        return (civil.month - 1) / 3 + 1;
+    case PART_MONTH:
+        return civil.month;
+    case PART_WEEK:
+        return iso_week(moment->days);
+    case PART_DAY:
+        return civil.day;
+    case PART_HOUR:
+        return moment->seconds / 3600;
+    case PART_MINUTE:
+        return moment->seconds / 60 % 60;
+    case PART_SECOND:
+        return second;
+    case PART_MILLISECOND:
+        return second * 1000 + moment->nanos / 1000000;
+    case PART_MICROSECOND:
+        return second * 1000000 + moment->nanos / 1000;
+    case PART_NANOSECOND:
+        return second * 1000000000 + moment->nanos;
+    case PART_WEEKDAY:
+        return lmn__floor_rest(moment->days + 4, 7);
+    case PART_ISO_WEEKDAY:
+        return lmn__floor_rest(moment->days + 3, 7) + 1;
+    default:
+        return moment->days - lmn__days_from_civil(civil.year, 1, 1) + 1;
+    }
+}
+
+static int64_t count_at(const struct lmn__term *term, const struct lmn__vector *arg, uint32_t i)
+{
+    return lmn__type_form(&term->child[0]->type) == LMN__FORM_I32
+               ? ((const int32_t *)arg->values)[i]
+               : ((const int64_t *)arg->values)[i];
+}
+
+static enum lmn_status part_kernel(struct lmn__frame *frame, const struct lmn__term *term,
+                                   const struct lmn__vector *arg, uint32_t rows,
+                                   struct lmn__vector *out)
+{
+    const struct clock *clock = term->data;
+    int64_t *values;
+    enum lmn_status st = lmn__frame_take(frame, LMN__FORM_I64, rows, &values);
+
+    for (uint32_t i = 0; st == LMN_OK && i < rows; i++) {
+        struct moment moment = moment_of(clock, count_at(term, arg, i));
+
+        values[i] = part_of(clock->part, &moment);
+    }
+    out->values = values;
+    return st;
+}
+
+/* Seconds since 1970, whatever the zone. */
+static enum lmn_status epoch_kernel(struct lmn__frame *frame, const struct lmn__term *term,
+                                    const struct lmn__vector *arg, uint32_t rows,
+                                    struct lmn__vector *out)
+{
+    const struct clock *clock = term->data;
+    double *values;
+    enum lmn_status st = lmn__frame_take(frame, LMN__FORM_F64, rows, &values);
+
+    for (uint32_t i = 0; st == LMN_OK && i < rows; i++) {
+        double count = (double)count_at(term, arg, i);
+
+        values[i] = clock->rate == 0 ? count * (double)DAY_SECONDS : count / (double)clock->rate;
+    }
+    out->values = values;
+    return st;
+}
+
+/* The start of the day that a year, quarter, month or week begins with. */
+static int64_t truncated_day(enum part part, int64_t days)
+{
+    struct lmn__civil civil = lmn__civil_from_days(days);
+
+    switch (part) {
+    case PART_YEAR:
+        return lmn__days_from_civil(civil.year, 1, 1);
+    case PART_QUARTER:
+        return lmn__days_from_civil(civil.year, (civil.month - 1) / 3 * 3 + 1, 1);
+    case PART_MONTH:
+        return lmn__days_from_civil(civil.year, civil.month, 1);
+    case PART_WEEK:
+        return days - lmn__floor_rest(days + 3, 7);
+    default:
+        return days;
+    }
+}
+
+static int64_t truncated(const struct clock *clock, int64_t value)
+{
+    static const int64_t seconds[] = { [PART_HOUR] = 3600, [PART_MINUTE] = 60, [PART_SECOND] = 1 };
+    struct moment moment = moment_of(clock, value);
+    int64_t step, units;
+
+    if (clock->rate == 0)
+        return truncated_day(clock->part, value);
+    if (clock->part <= PART_DAY) {
+        if (__builtin_mul_overflow(truncated_day(clock->part, moment.days),
+                                   DAY_SECONDS * clock->rate, &units) ||
+            __builtin_sub_overflow(units, clock->offset, &units))
+            return value;
+        return units;
+    }
+    if (clock->part <= PART_SECOND)
+        step = seconds[clock->part] * clock->rate;
+    else
+        step = clock->rate / (clock->part == PART_MILLISECOND ? 1000 : 1000000);
+    return step > 1 ? value - lmn__floor_rest(value + clock->offset, step) : value;
+}
+
+static enum lmn_status trunc_kernel(struct lmn__frame *frame, const struct lmn__term *term,
+                                    const struct lmn__vector *arg, uint32_t rows,
+                                    struct lmn__vector *out)
+{
+    enum lmn__form form = lmn__type_form(&term->type);
+    void *values;
+    enum lmn_status st = lmn__frame_take(frame, form, rows, &values);
+
+    for (uint32_t i = 0; st == LMN_OK && i < rows; i++) {
+        int64_t value = truncated(term->data, count_at(term, arg, i));
+
+        if (form == LMN__FORM_I32)
+            ((int32_t *)values)[i] = (int32_t)value;
+        else
+            ((int64_t *)values)[i] = value;
+    }
+    out->values = values;
+    return st;
+}
+
+/* The part that a constant string names. */
+static enum lmn_status named_part(struct lmn__binder *binder, const struct lmn__term *term,
+                                  enum part *part_out)
+{
+    const struct lmn__span *text = term->constant.values;
+    char name[32] = { 0 };
+
+    *part_out = PART_YEAR;
+    if (term->op != LMN__OP_CONSTANT || term->type.kind != LMN__KIND_STRING ||
+        lmn__term_is_null(term))
+        return lmn__bind_fail(binder, term->place, LMN_E_INVALID,
+                              "the part of a time is named by a string, such as 'year'");
+    memcpy(name, text->data, text->len < sizeof name - 1 ? text->len : sizeof name - 1);
+    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
+        if (lmn__names_agree(parts[i].name, name)) {
+            *part_out = parts[i].part;
+            return LMN_OK;
+        }
+    }
+    return lmn__bind_fail(binder, term->place, LMN_E_INVALID, "a time has no part '%s'", name);
+}
+
+/* A string is taken for the timestamp it spells. */
+static enum lmn_status make_clock(struct lmn__binder *binder, struct lmn__term **arg,
+                                  enum part part, struct clock **clock_out)
+{
+    const struct lmn__type stamp = { .kind = LMN__KIND_TIMESTAMP, .unit = LMN__UNIT_NS };
+    struct clock *clock = lmn__arena_alloc(binder->arena, sizeof *clock);
+    char text[LMN__TYPE_TEXT_BYTES];
+    int64_t offset = 0;
+    enum lmn_status st = LMN_OK;
+
+    *clock_out = NULL;
+    if (clock == NULL)
+        return lmn__bind_no_memory(binder);
+    if ((*arg)->type.kind == LMN__KIND_STRING || (*arg)->type.kind == LMN__KIND_NULL)
+        st = lmn__bind_convert(binder, arg, &stamp, LMN__CONVERT_CAST);
+    if (st != LMN_OK)
+        return st;
+    if (!lmn__type_is_time(&(*arg)->type) || (*arg)->type.kind == LMN__KIND_DURATION)
+        return lmn__bind_fail(binder, (*arg)->place, LMN_E_INVALID,
+                              "expected a date or a timestamp, not a value of type %s",
+                              lmn__type_text(&(*arg)->type, text));
+    clock->part = part;
+    clock->is_time = (*arg)->type.kind == LMN__KIND_TIME32 || (*arg)->type.kind == LMN__KIND_TIME64;
+    clock->rate = (*arg)->type.kind == LMN__KIND_DATE32   ? 0
+                  : (*arg)->type.kind == LMN__KIND_DATE64 ? 1000
+                                                          : lmn__unit_rate((*arg)->type.unit);
+    if ((*arg)->type.kind == LMN__KIND_TIMESTAMP && (*arg)->type.zone != NULL &&
+        part != PART_EPOCH && !lmn__zone_offset((*arg)->type.zone, &offset))
+        return lmn__bind_fail(binder, (*arg)->place, LMN_E_UNSUPPORTED,
+                              "the clock of zone %.40s is not known here", (*arg)->type.zone);
+    clock->offset = offset * clock->rate;
+    *clock_out = clock;
+    return LMN_OK;
+}
+
+static enum lmn_status bind_part_of(struct lmn__binder *binder, uint32_t place, enum part part,
+                                    struct lmn__term *arg, struct lmn__term **term_out)
+{
+    struct lmn__type type = lmn__type_plain(part == PART_EPOCH ? LMN__KIND_F64 : LMN__KIND_I64);
+    struct clock *clock;
+    enum lmn_status st = make_clock(binder, &arg, part, &clock);
+
+    if (st != LMN_OK)
+        return st;
+    if (clock->is_time && (part < PART_HOUR || part > PART_NANOSECOND))
+        return lmn__bind_fail(binder, place, LMN_E_INVALID, "a time of day has no such part");
+    st = lmn__bind_call(binder, place, part == PART_EPOCH ? epoch_kernel : part_kernel, &type, &arg,
+                        1, term_out);
+    if (st == LMN_OK)
+        (*term_out)->data = clock;
+    return st;
+}
+
+/* date_part('year', x) */
+static enum lmn_status bind_date_part(struct lmn__binder *binder, uint32_t place, int32_t choice,
+                                      struct lmn__term **arg, uint32_t count,
+                                      struct lmn__term **term_out)
+{
+    enum part part;
+    enum lmn_status st = named_part(binder, arg[0], &part);
+
+    (void)choice;
+    (void)count;
+    return st == LMN_OK ? bind_part_of(binder, place, part, arg[1], term_out) : st;
+}
+
+/* year(x), whose part is `choice`. */
+static enum lmn_status bind_part(struct lmn__binder *binder, uint32_t place, int32_t choice,
+                                 struct lmn__term **arg, uint32_t count,
+                                 struct lmn__term **term_out)
+{
+    (void)count;
+    return bind_part_of(binder, place, (enum part)choice, arg[0], term_out);
+}
+
+static enum lmn_status bind_trunc(struct lmn__binder *binder, uint32_t place, int32_t choice,
+                                  struct lmn__term **arg, uint32_t count,
+                                  struct lmn__term **term_out)
+{
+    struct clock *clock;
+    enum part part;
+    enum lmn_status st = named_part(binder, arg[0], &part);
+
+    (void)choice;
+    (void)count;
+    if (st == LMN_OK && part > PART_MICROSECOND)
+        return lmn__bind_fail(binder, place, LMN_E_INVALID, "a time cannot be cut to that part");
+    if (st == LMN_OK)
+        st = make_clock(binder, &arg[1], part, &clock);
+    if (st == LMN_OK && clock->is_time)
+        return lmn__bind_fail(binder, place, LMN_E_UNSUPPORTED, "a time of day is not cut");
+    if (st == LMN_OK)
+        st = lmn__bind_call(binder, place, trunc_kernel, &arg[1]->type, &arg[1], 1, term_out);
+    if (st == LMN_OK)
+        (*term_out)->data = clock;
+    return st;
+}
+
+/* to_timestamp(x) and its kin: whole numbers count seconds, or the unit of the name. */
+static enum lmn_status bind_to(struct lmn__binder *binder, uint32_t place, int32_t choice,
+                               struct lmn__term **arg, uint32_t count, struct lmn__term **term_out)
+{
+    const struct lmn__type counted = { .kind = LMN__KIND_TIMESTAMP,
+                                       .unit = (enum lmn__unit)choice };
+    const struct lmn__type stamp = { .kind = LMN__KIND_TIMESTAMP,
+                                     .unit = choice == LMN__UNIT_S ? LMN__UNIT_NS
+                                                                   : (enum lmn__unit)choice };
+    enum lmn_status st = LMN_OK;
+
+    (void)count;
+    *term_out = arg[0];
+    (*term_out)->place = place;
+    if (lmn__type_is_integer(&arg[0]->type))
+        st = lmn__bind_convert(binder, term_out, &counted, LMN__CONVERT_CAST);
+    return st == LMN_OK ? lmn__bind_convert(binder, term_out, &stamp, LMN__CONVERT_CAST) : st;
+}
+
+static enum lmn_status bind_to_date(struct lmn__binder *binder, uint32_t place, int32_t choice,
+                                    struct lmn__term **arg, uint32_t count,
+                                    struct lmn__term **term_out)
+{
+    const struct lmn__type day = lmn__type_plain(LMN__KIND_DATE32);
+
+    (void)choice;
+    (void)count;
+    *term_out = arg[0];
+    (*term_out)->place = place;
+    return lmn__bind_convert(binder, term_out, &day, LMN__CONVERT_CAST);
+}
+
+/* now() and current_date(): the time of the binding. */
+static enum lmn_status bind_now(struct lmn__binder *binder, uint32_t place, int32_t choice,
+                                struct lmn__term **arg, uint32_t count, struct lmn__term **term_out)
+{
+    const struct lmn__type stamp = { .kind = LMN__KIND_TIMESTAMP,
+                                     .unit = LMN__UNIT_NS,
+                                     .zone = "UTC" };
+    const struct lmn__type day = lmn__type_plain(LMN__KIND_DATE32);
+    int32_t days = (int32_t)lmn__floor_div(binder->now_ns, DAY_SECONDS * 1000000000ll);
+
+    (void)arg;
+    (void)count;
+    if (choice != 0)
+        return lmn__bind_constant(binder, place, &day, &days, term_out);
+    return lmn__bind_constant(binder, place, &stamp, &binder->now_ns, term_out);
+}
+
+#define BOUND(NAME, COUNT, BIND, CHOICE)                                                           \
+    { .name = NAME, .count_min = COUNT, .count_max = COUNT, .bind = BIND, .choice = CHOICE }
+
+const struct lmn__function lmn__time_functions[] = {
+    BOUND("date_part", 2, bind_date_part, 0),
+    BOUND("datepart", 2, bind_date_part, 0),
+    BOUND("date_trunc", 2, bind_trunc, 0),
+    BOUND("year", 1, bind_part, PART_YEAR),
+    BOUND("quarter", 1, bind_part, PART_QUARTER),
+    BOUND("month", 1, bind_part, PART_MONTH),
+    BOUND("week", 1, bind_part, PART_WEEK),
+    BOUND("day", 1, bind_part, PART_DAY),
+    BOUND("hour", 1, bind_part, PART_HOUR),
+    BOUND("minute", 1, bind_part, PART_MINUTE),
+    BOUND("second", 1, bind_part, PART_SECOND),
+    BOUND("epoch", 1, bind_part, PART_EPOCH),
+    BOUND("to_timestamp", 1, bind_to, LMN__UNIT_S),
+    BOUND("to_timestamp_seconds", 1, bind_to, LMN__UNIT_S),
+    BOUND("to_timestamp_millis", 1, bind_to, LMN__UNIT_MS),
+    BOUND("to_timestamp_micros", 1, bind_to, LMN__UNIT_US),
+    BOUND("to_timestamp_nanos", 1, bind_to, LMN__UNIT_NS),
+    BOUND("to_date", 1, bind_to_date, 0),
+    BOUND("now", 0, bind_now, 0),
+    BOUND("current_timestamp", 0, bind_now, 0),
+    BOUND("current_date", 0, bind_now, 1),
+    { 0 },
+};

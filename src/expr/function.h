@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * function.h - the functions that expressions may call.
+ */
+#ifndef LMN_EXPR_FUNCTION_H
+#define LMN_EXPR_FUNCTION_H
+
+#include "expr/bind.h"
+
+typedef enum lmn_status (*lmn__function_bind_fn)(struct lmn__binder *binder, uint32_t place,
+                                                 int32_t choice, struct lmn__term **arg,
+                                                 uint32_t count, struct lmn__term **term_out);
+
+/*
+ * A function either has a kernel, with arguments and a result of the types in `signature`, or binds
+ * its calls itself. Letters: s string, i int64, d double, b boolean; the last one but the result
+ * repeats for further arguments. "si>s" takes a string and whole numbers and gives a string.
+ */
+struct lmn__function {
+    const char *name;
+    uint8_t count_min, count_max;
+    const char *signature;
+    lmn__kernel_fn kernel;
+    lmn__function_bind_fn bind;
+    int32_t choice;
+    bool own_nulls;
+};
+
+enum { LMN__ARGUMENTS_MAX = 255 };
+
+/* The tables, each ended by an entry without a name. */
+extern const struct lmn__function lmn__operator_functions[];
+extern const struct lmn__function lmn__text_functions[];
+extern const struct lmn__function lmn__number_functions[];
+extern const struct lmn__function lmn__time_functions[];
+extern const struct lmn__function lmn__list_functions[];
+
+#endif

@@ -1,0 +1,303 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "expr/list.h"
+
+#include "arrow/view.h"
+#include "expr/compare.h"
+#include "expr/list_value.h"
+#include "expr/load.h"
+
+/* The list of row i: false when there is none to look into. */
+static bool list_of_row(const struct lmn__term *term, const struct lmn__vector *arg,
+                        const struct lmn__vector *out, uint32_t i, uint64_t *from, uint64_t *to)
+{
+    *from = *to = 0;
+    if (out->validity != NULL && !lmn__bit_get(out->validity, i))
+        return false;
+    lmn__load_list(term->child[0]->type.schema, arg->array,
+                   ((const uint64_t *)arg->values)[lmn__vector_at(arg, i)], from, to);
+    return true;
+}
+
+static enum lmn_status item_kernel(struct lmn__frame *frame, const struct lmn__term *term,
+                                   const struct lmn__vector *arg, uint32_t rows,
+                                   struct lmn__vector *out)
+{
+    const struct ArrowSchema *schema = term->child[0]->type.schema->children[0];
+    const int64_t *index = arg[1].values;
+    uint8_t *validity;
+    uint64_t *slot, from, to;
+    bool constant = out->constant;
+    enum lmn_status st = lmn__frame_own_validity(frame, rows, out, &validity);
+
+    if (st == LMN_OK)
+        st = lmn__frame_take(frame, LMN__FORM_SLOT, rows, &slot);
+    if (st != LMN_OK)
+        return st;
+    for (uint32_t i = 0; i < rows; i++) {
+        int64_t at = index[lmn__vector_at(&arg[1], i)];
+        bool there = list_of_row(term, arg, out, i, &from, &to);
+        uint64_t count = to - from;
+
+        slot[i] = 0;
+        if (there && at > 0 && (uint64_t)at <= count)
+            slot[i] = from + (uint64_t)at - 1;
+        else if (there && at < 0 && (uint64_t)-(at + 1) < count)
+            slot[i] = to - 1 - (uint64_t)-(at + 1);
+        else
+            lmn__bit_clear(validity, i);
+    }
+    st = lmn__load_slots(frame, schema, arg->array->children[0], slot, validity, rows, out);
+    out->constant = constant;
+    return st;
+}
+
+static enum lmn_status not_a_list(struct lmn__binder *binder, uint32_t place,
+                                  const struct lmn__term *term)
+{
+    char text[LMN__TYPE_TEXT_BYTES];
+
+    return lmn__bind_fail(binder, place, LMN_E_INVALID, "expected a list, not a value of type %s",
+                          lmn__type_text(&term->type, text));
+}
+
+enum lmn_status lmn__bind_list(struct lmn__binder *binder, const struct lmn__syntax *syntax,
+                               struct lmn__term **term_out)
+{
+    const struct lmn__type whole = lmn__type_plain(LMN__KIND_I64);
+    struct lmn__term *pair[2];
+    struct lmn__type type;
+    enum lmn_status st;
+
+    if (syntax->kind == LMN__SYNTAX_LIST)
+        return lmn__list_literal(binder, syntax, term_out);
+    st = lmn__bind_syntax(binder, syntax->child[0], &pair[0]);
+    if (st == LMN_OK)
+        st = lmn__list_settle(binder, &pair[0]);
+    if (st == LMN_OK)
+        st = lmn__bind_syntax(binder, syntax->child[1], &pair[1]);
+    if (st != LMN_OK)
+        return st;
+    if (pair[0]->type.kind != LMN__KIND_LIST)
+        return not_a_list(binder, syntax->place, pair[0]);
+    if (!lmn__type_is_integer(&pair[1]->type))
+        return lmn__bind_fail(binder, syntax->child[1]->place, LMN_E_INVALID,
+                              "the number of an item is a whole number");
+    st = lmn__bind_convert(binder, &pair[1], &whole, LMN__CONVERT_CAST);
+    if (st == LMN_OK)
+        st = lmn__type_from_schema(pair[0]->type.schema->children[0], &type, binder->err);
+    if (st == LMN_OK)
+        st = lmn__bind_call(binder, syntax->place, item_kernel, &type, pair, 2, term_out);
+    return st;
+}
+
+/* The field number `choice` of structs. */
+static enum lmn_status field_kernel(struct lmn__frame *frame, const struct lmn__term *term,
+                                    const struct lmn__vector *arg, uint32_t rows,
+                                    struct lmn__vector *out)
+{
+    const struct ArrowSchema *schema = term->child[0]->type.schema->children[term->choice];
+    const uint64_t *from = arg->values;
+    uint64_t *slot;
+    bool constant = out->constant;
+    enum lmn_status st = lmn__frame_take(frame, LMN__FORM_SLOT, rows, &slot);
+
+    if (st != LMN_OK)
+        return st;
+    for (uint32_t i = 0; i < rows; i++)
+        slot[i] = (uint64_t)arg->array->offset + from[i];
+    st = lmn__load_slots(frame, schema, arg->array->children[term->choice], slot, out->validity,
+                         rows, out);
+    out->constant = constant;
+    return st;
+}
+
+enum lmn_status lmn__bind_list_field(struct lmn__binder *binder, const struct lmn__syntax *syntax,
+                                     struct lmn__term **term_out)
+{
+    char text[LMN__TYPE_TEXT_BYTES];
+    struct lmn__term *child;
+    struct lmn__type type;
+    uint32_t index;
+    enum lmn_status st = lmn__bind_syntax(binder, syntax->child[0], &child);
+
+    if (st != LMN_OK)
+        return st;
+    if (child->type.kind != LMN__KIND_STRUCT)
+        return lmn__bind_fail(binder, syntax->place, LMN_E_INVALID,
+                              "a value of type %s has no field \"%.64s\"",
+                              lmn__type_text(&child->type, text), syntax->name);
+    st = lmn__bind_field(binder, syntax->place, child->type.schema, syntax->name, &index);
+    if (st == LMN_OK)
+        st = lmn__type_from_schema(child->type.schema->children[index], &type, binder->err);
+    if (st == LMN_OK)
+        st = lmn__bind_call(binder, syntax->place, field_kernel, &type, &child, 1, term_out);
+    if (st == LMN_OK)
+        (*term_out)->choice = (int32_t)index;
+    return st;
+}
+
+/* Is `needle` among the items? */
+static enum lmn_status among(struct lmn__frame *frame, const struct lmn__type *type,
+                             const struct ArrowArray *items, uint64_t from, uint64_t to,
+                             const void *needle, bool *found_out)
+{
+    enum lmn__form form = lmn__type_form(type);
+    uint32_t width = lmn__form_bytes(form);
+    struct lmn__vector vector;
+
+    *found_out = false;
+    while (from < to && !*found_out) {
+        uint32_t rows = to - from < LMN__RUN_ROWS ? (uint32_t)(to - from) : LMN__RUN_ROWS;
+        struct lmn__slate_mark mark = lmn__slate_mark(frame->slate);
+        enum lmn_status st = lmn__load_range(frame, type->schema, items, from, rows, &vector);
+
+        if (st != LMN_OK)
+            return st;
+        for (uint32_t i = 0; i < rows && !*found_out; i++) {
+            const uint8_t *value = (const uint8_t *)vector.values + (size_t)i * width;
+            uint8_t bit = form == LMN__FORM_BITS && lmn__bit_get(vector.values, i);
+
+            *found_out = !lmn__vector_is_null(&vector, i) &&
+                         lmn__compare_values(form, form == LMN__FORM_BITS ? &bit : value, needle) ==
+                             0;
+        }
+        lmn__slate_wipe(frame->slate, mark);
+        from += rows;
+    }
+    return LMN_OK;
+}
+
+/* arg[0] is the list, the others are values: one, any or all of them are among its items. */
+static enum lmn_status has_kernel(struct lmn__frame *frame, const struct lmn__term *term,
+                                  const struct lmn__vector *arg, uint32_t rows,
+                                  struct lmn__vector *out)
+{
+    const struct lmn__type *type = term->data;
+    enum lmn__form form = lmn__type_form(type);
+    uint32_t width = lmn__form_bytes(form);
+    bool all = term->choice == 2;
+    uint64_t from, to;
+    uint8_t *bits;
+    enum lmn_status st = lmn__frame_bits(frame, rows, &bits);
+
+    out->validity = NULL;
+    if (st == LMN_OK && !arg[0].constant)
+        out->validity = arg[0].validity;
+    out->values = bits;
+    for (uint32_t i = 0; st == LMN_OK && i < rows; i++) {
+        bool found = all, there = list_of_row(term, arg, out, i, &from, &to);
+
+        for (uint32_t k = 1; st == LMN_OK && there && k < term->child_count && found == all; k++) {
+            uint32_t at = lmn__vector_at(&arg[k], i);
+            const uint8_t *value = (const uint8_t *)arg[k].values + (size_t)at * width;
+            uint8_t bit = form == LMN__FORM_BITS && lmn__bit_get(arg[k].values, at);
+
+            found = false;
+            if (!lmn__vector_is_null(&arg[k], i))
+                st = among(frame, type, arg->array->children[0], from, to,
+                           form == LMN__FORM_BITS ? &bit : value, &found);
+        }
+        lmn__bit_put(bits, i, found);
+    }
+    return st;
+}
+
+/* Give a value the type of a list's items, or say why not. */
+static enum lmn_status as_item(struct lmn__binder *binder, struct lmn__term **term,
+                               const struct lmn__type *type)
+{
+    char a[LMN__TYPE_TEXT_BYTES], b[LMN__TYPE_TEXT_BYTES];
+    bool done = lmn__type_same(&(*term)->type, type);
+    enum lmn_status st = LMN_OK;
+
+    if (!done && (*term)->op == LMN__OP_CONSTANT)
+        st = lmn__bind_adapt(binder, term, type, &done);
+    if (st != LMN_OK || done)
+        return st;
+    return lmn__bind_fail(binder, (*term)->place, LMN_E_INVALID,
+                          "a list of %s cannot hold a value of type %s", lmn__type_text(type, a),
+                          lmn__type_text(&(*term)->type, b));
+}
+
+enum lmn_status lmn__bind_list_has(struct lmn__binder *binder, uint32_t place, int32_t choice,
+                                   struct lmn__term **arg, uint32_t count,
+                                   struct lmn__term **term_out)
+{
+    const struct lmn__type condition = lmn__type_plain(LMN__KIND_BOOL);
+    struct lmn__type *type = lmn__arena_alloc(binder->arena, sizeof *type);
+    struct lmn__term **child = arg;
+    enum lmn_status st;
+
+    if (type == NULL)
+        return lmn__bind_no_memory(binder);
+    st = lmn__list_settle(binder, &arg[0]);
+    if (st != LMN_OK)
+        return st;
+    if (arg[0]->type.kind != LMN__KIND_LIST)
+        return not_a_list(binder, arg[0]->place, arg[0]);
+    if (choice != 0) {
+        if (!lmn__list_is_literal(arg[1]))
+            return lmn__bind_fail(binder, arg[1]->place, LMN_E_UNSUPPORTED,
+                                  "the second list has to be written out: ['a', 'b']");
+        count = arg[1]->child_count + 1;
+        child = lmn__arena_array(binder->arena, count, sizeof *child);
+        if (child == NULL)
+            return lmn__bind_no_memory(binder);
+        child[0] = arg[0];
+        for (uint32_t i = 1; i < count; i++)
+            child[i] = arg[1]->child[i - 1];
+    }
+    st = lmn__type_from_schema(arg[0]->type.schema->children[0], type, binder->err);
+    if (st != LMN_OK)
+        return st;
+    if (lmn__type_form(type) == LMN__FORM_SLOT)
+        return lmn__bind_fail(binder, place, LMN_E_UNSUPPORTED, "searching lists of nested values");
+    type->schema = arg[0]->type.schema->children[0];
+    for (uint32_t i = 1; st == LMN_OK && i < count; i++)
+        st = as_item(binder, &child[i], type);
+    if (st == LMN_OK)
+        st = lmn__bind_call(binder, place, has_kernel, &condition, child, count, term_out);
+    if (st != LMN_OK)
+        return st;
+    (*term_out)->choice = choice;
+    (*term_out)->own_nulls = true;
+    (*term_out)->data = type;
+    return LMN_OK;
+}
+
+static enum lmn_status length_kernel(struct lmn__frame *frame, const struct lmn__term *term,
+                                     const struct lmn__vector *arg, uint32_t rows,
+                                     struct lmn__vector *out)
+{
+    uint64_t from, to;
+    int64_t *lengths;
+    enum lmn_status st = lmn__frame_take(frame, LMN__FORM_I64, rows, &lengths);
+
+    if (st != LMN_OK)
+        return st;
+    for (uint32_t i = 0; i < rows; i++) {
+        (void)list_of_row(term, arg, out, i, &from, &to);
+        lengths[i] = (int64_t)(to - from);
+    }
+    out->values = lengths;
+    return LMN_OK;
+}
+
+enum lmn_status lmn__bind_list_length(struct lmn__binder *binder, uint32_t place, int32_t choice,
+                                      struct lmn__term **arg, uint32_t count,
+                                      struct lmn__term **term_out)
+{
+    const struct lmn__type whole = lmn__type_plain(LMN__KIND_I64);
+    enum lmn_status st;
+
+    (void)count;
+    st = lmn__list_settle(binder, &arg[0]);
+    if (st != LMN_OK)
+        return st;
+    if (arg[0]->type.kind != LMN__KIND_LIST)
+        return not_a_list(binder, arg[0]->place, arg[0]);
+    st = lmn__bind_call(binder, place, length_kernel, &whole, arg, 1, term_out);
+    if (st == LMN_OK)
+        (*term_out)->choice = choice;
+    return st;
+}
