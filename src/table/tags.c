@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "table/tags.h"
+
+#include <leman/table_versions.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/json.h"
+#include "base/proto.h"
+#include "os/clock.h"
+#include "store/draft.h"
+#include "store/object.h"
+#include "table/table.h"
+#include "table/versions.h"
+
+enum { TAG_BYTES_MAX = 1 << 20, PATH_BYTES = LMN__TAG_NAME_BYTES + 32 };
+
+static enum lmn_status parse_tag(struct lmn__span text, struct lmn__tag *tag, struct lmn_error *err)
+{
+    struct lmn__span value;
+    enum lmn_status st = lmn__json_member(text, "version", &value, err);
+
+    if (st == LMN_OK && !lmn__json_to_u64(value, &tag->version))
+        st = lmn_fail(err, LMN_E_CORRUPT, "it names no version");
+    if (st == LMN_OK)
+        st = lmn__json_member(text, "manifestSize", &value, err);
+    if (st == LMN_OK && value.data != NULL && !lmn__json_to_u64(value, &tag->manifest_bytes))
+        st = lmn_fail(err, LMN_E_CORRUPT, "its manifestSize is no number");
+    if (st == LMN_OK)
+        st = lmn__json_member(text, "branch", &value, err);
+    if (st == LMN_OK && value.data != NULL && !lmn__span_equal(value, "null") &&
+        !lmn__json_to_text(value, tag->branch, sizeof tag->branch))
+        st = lmn_fail(err, LMN_E_CORRUPT, "its branch is no name");
+    return st;
+}
+
+static enum lmn_status read_tag(struct lmn_store *store, const char *path, struct lmn__tag *tag,
+                                struct lmn_error *err)
+{
+    struct lmn__object object;
+    struct lmn__block *block = NULL;
+    enum lmn_status st = lmn__object_open(store, path, &object, err);
+
+    if (st != LMN_OK)
+        return st;
+    if (object.bytes > TAG_BYTES_MAX)
+        st = lmn_fail(err, LMN_E_CORRUPT, "a tag of %llu bytes", (unsigned long long)object.bytes);
+    else
+        st = lmn__object_read_block(&object, 0, object.bytes, &block, err);
+    if (st == LMN_OK)
+        st = parse_tag((struct lmn__span){ block->data, object.bytes }, tag, err);
+    lmn__block_release(block);
+    lmn__object_close(&object);
+    return st;
+}
+
+enum lmn_status lmn__tag_check_name(const char *name, struct lmn_error *err)
+{
+    size_t len = strlen(name);
+
+    if (len == 0 || len >= LMN__TAG_NAME_BYTES || name[0] == '.' || strstr(name, "..") != NULL)
+        return lmn_fail(err, LMN_E_INVALID, "\"%.100s\" is no name for a tag", name);
+    for (size_t i = 0; i < len; i++) {
+        char c = name[i];
+
+        if (!((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+              strchr("._-", c) != NULL))
+            return lmn_fail(err, LMN_E_INVALID,
+                            "\"%.100s\" is no name for a tag: letters, digits, '.', '_' and '-' "
+                            "are",
+                            name);
+    }
+    return LMN_OK;
+}
+
+enum lmn_status lmn__tag_read(struct lmn_store *store, const char *name, struct lmn__tag *tag_out,
+                              struct lmn_error *err)
+{
+    char path[PATH_BYTES];
+    enum lmn_status st = lmn__tag_check_name(name, err);
+
+    *tag_out = (struct lmn__tag){ 0 };
+    if (st != LMN_OK)
+        return st;
+    snprintf(tag_out->name, sizeof tag_out->name, "%s", name);
+    snprintf(path, sizeof path, "_refs/tags/%s.json", name);
+    st = read_tag(store, path, tag_out, err);
+    if (st == LMN_E_NOT_FOUND)
+        return lmn_fail(err, st, "%.300s has no tag \"%.100s\"", store->name, name);
+    if (st != LMN_OK)
+        lmn__fail_within(err, st, "%.200s: tag \"%.100s\"", store->name, name);
+    return st;
+}
+
+/* Names of the files of a folder that end in ".json", without that; '/' is written "%2F" there. */
+struct listing {
+    struct lmn__arena *arena;
+    struct lmn_tag_entry *entry;
+    uint64_t count, room;
+};
+
+static enum lmn_status see_entry(void *context, const char *name, bool is_directory,
+                                 struct lmn_error *err)
+{
+    static const char suffix[] = ".json";
+    struct listing *listing = context;
+    size_t len = strlen(name), tail = sizeof suffix - 1;
+
+    if (is_directory || len <= tail || strcmp(name + len - tail, suffix) != 0)
+        return LMN_OK;
+    if (listing->count == listing->room) {
+        uint64_t room = listing->room != 0 ? listing->room * 2 : 16;
+        struct lmn_tag_entry *grown = lmn__arena_array(listing->arena, room, sizeof *grown);
+
+        if (grown == NULL)
+            return lmn__arena_fail(listing->arena, "a list of tags", err);
+        if (listing->count != 0)
+            memcpy(grown, listing->entry, listing->count * sizeof *grown);
+        listing->entry = grown;
+        listing->room = room;
+    }
+    listing->entry[listing->count].name = lmn__arena_strndup(listing->arena, name, len - tail);
+    if (listing->entry[listing->count].name == NULL)
+        return lmn__arena_fail(listing->arena, "a list of tags", err);
+    listing->entry[listing->count++].branch = "";
+    return LMN_OK;
+}
+
+static int compare_tags(const void *a, const void *b)
+{
+    return strcmp(((const struct lmn_tag_entry *)a)->name, ((const struct lmn_tag_entry *)b)->name);
+}
+
+/* What a name stands for. */
+typedef enum lmn_status (*fill_fn)(struct lmn_table *table, struct lmn__arena *arena,
+                                   struct lmn_tag_entry *entry, struct lmn_error *err);
+
+static enum lmn_status fill_tag(struct lmn_table *table, struct lmn__arena *arena,
+                                struct lmn_tag_entry *entry, struct lmn_error *err)
+{
+    struct lmn__tag tag;
+    enum lmn_status st = lmn__tag_read(table->store, entry->name, &tag, err);
+
+    if (st != LMN_OK)
+        return st;
+    entry->version = tag.version;
+    entry->branch = lmn__arena_strndup(arena, tag.branch, strlen(tag.branch));
+    return entry->branch != NULL ? LMN_OK : lmn__arena_fail(arena, "a list of tags", err);
+}
+
+static enum lmn_status fill_branch(struct lmn_table *table, struct lmn__arena *arena,
+                                   struct lmn_tag_entry *entry, struct lmn_error *err)
+{
+    struct lmn_table_options options = { .branch = entry->name };
+    struct lmn_table *branch;
+    enum lmn_status st = lmn_table_open(table->store, &options, &branch, err);
+
+    (void)arena;
+    if (st != LMN_OK)
+        return st;
+    entry->branch = entry->name;
+    entry->version = lmn_table_version(branch);
+    lmn_table_release(branch);
+    return LMN_OK;
+}
+
+static enum lmn_status list_names(struct lmn_table *table, const char *folder, fill_fn fill,
+                                  struct lmn_tag_list *list_out, struct lmn_error *err)
+{
+    struct listing listing = { .arena = lmn__arena_new(table->env) };
+    enum lmn_status st;
+
+    *list_out = (struct lmn_tag_list){ 0 };
+    if (listing.arena == NULL)
+        return lmn__no_memory(err, "a list of tags", 0);
+    st = table->store->ops->list(table->store, folder, see_entry, &listing, err);
+    for (uint64_t i = 0; st == LMN_OK && i < listing.count; i++)
+        st = fill(table, listing.arena, &listing.entry[i], err);
+    if (st != LMN_OK) {
+        lmn__arena_free(listing.arena);
+        return st;
+    }
+    if (listing.count != 0)
+        qsort(listing.entry, listing.count, sizeof *listing.entry, compare_tags);
+    *list_out = (struct lmn_tag_list){ listing.entry, listing.count, listing.arena };
+    return LMN_OK;
+}
+
+enum lmn_status lmn_table_tags(struct lmn_table *table, struct lmn_tag_list *list_out,
+                               struct lmn_error *err)
+{
+    return list_names(table, "_refs/tags", fill_tag, list_out, err);
+}
+
+enum lmn_status lmn_table_branches(struct lmn_table *table, struct lmn_tag_list *list_out,
+                                   struct lmn_error *err)
+{
+    return list_names(table, "_refs/branches", fill_branch, list_out, err);
+}
+
+void lmn_tag_list_free(struct lmn_tag_list *list)
+{
+    lmn__arena_free(list->memory);
+    *list = (struct lmn_tag_list){ 0 };
+}
+
+enum lmn_status lmn_table_tag(struct lmn_table *table, const char *name, uint64_t version,
+                              bool move, struct lmn_error *err)
+{
+    char path[PATH_BYTES], text[512], now[64];
+    struct lmn__manifest *manifest = NULL, *known;
+    enum lmn_status st = lmn__tag_check_name(name, err);
+    int len;
+
+    if (st != LMN_OK)
+        return st;
+    known = lmn__table_manifest(table);
+    if (version == 0 || version == known->pb.version)
+        manifest = lmn__manifest_acquire(known);
+    else
+        st = lmn__table_read_version(table, version, known->plain_name, &manifest, err);
+    lmn__manifest_release(known);
+    if (st != LMN_OK)
+        return st;
+    lmn__clock_text(lmn__clock_now_ns(), now, sizeof now);
+    len = snprintf(text, sizeof text,
+                   "{\"branch\":null,\"version\":%llu,\"createdAt\":\"%s\",\"updatedAt\":\"%s\","
+                   "\"manifestSize\":%llu,\"metadata\":{}}",
+                   (unsigned long long)manifest->pb.version, now, now,
+                   (unsigned long long)manifest->bytes);
+    lmn__manifest_release(manifest);
+    snprintf(path, sizeof path, "_refs/tags/%s.json", name);
+    st = lmn__store_put(table->store, path, move ? LMN__PUBLISH_REPLACE : LMN__PUBLISH_IF_ABSENT,
+                        text, (size_t)len, err);
+    if (st == LMN_E_EXISTS)
+        return lmn_fail(err, st, "%.300s has a tag \"%.100s\" already", table->store->name, name);
+    return st;
+}
+
+enum lmn_status lmn_table_untag(struct lmn_table *table, const char *name, struct lmn_error *err)
+{
+    char path[PATH_BYTES];
+    enum lmn_status st = lmn__tag_check_name(name, err);
+
+    if (st != LMN_OK)
+        return st;
+    snprintf(path, sizeof path, "_refs/tags/%s.json", name);
+    st = table->store->ops->remove(table->store, path, err);
+    if (st == LMN_E_NOT_FOUND)
+        return lmn_fail(err, st, "%.300s has no tag \"%.100s\"", table->store->name, name);
+    return st == LMN_OK ? table->store->ops->sync_dir(table->store, "_refs/tags", err) : st;
+}

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * versions.h - the manifests of a table by version number.
+ *
+ * A manifest is named by the distance of its version from the largest 64-bit number, in 20 digits,
+ * so that the newest comes first in a listing; tables of early writers have plain numbers. A table
+ * has names of one kind.
+ */
+#ifndef LMN_TABLE_VERSIONS_H
+#define LMN_TABLE_VERSIONS_H
+
+#include "base/arena.h"
+#include "store/store.h"
+
+enum { LMN__VERSION_PATH_BYTES = 64 };
+
+/* The path of a version's manifest. `plain` asks for the names of early writers. */
+void lmn__version_path(uint64_t version, bool plain, char path_out[LMN__VERSION_PATH_BYTES]);
+
+/* Is there a manifest of this version? */
+LMN_MUST_USE enum lmn_status lmn__version_exists(struct lmn_store *store, uint64_t version,
+                                                 bool plain, bool *there_out,
+                                                 struct lmn_error *err);
+
+/*
+ * The number of the newest version, and how manifests are named.
+ *
+ * LMN_E_NOT_FOUND  there is none: this is no table
+ */
+LMN_MUST_USE enum lmn_status lmn__versions_newest(struct lmn_store *store, uint64_t *version_out,
+                                                  bool *plain_out, struct lmn_error *err);
+
+/* All version numbers, rising, in the arena. */
+LMN_MUST_USE enum lmn_status lmn__versions_list(struct lmn_store *store, struct lmn__arena *arena,
+                                                uint64_t **version_out, uint64_t *count_out,
+                                                bool *plain_out, struct lmn_error *err);
+
+#endif
