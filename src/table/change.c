@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The commit protocol. What a change names is durable before it comes here. Then:
+ *
+ *   1. find the newest version; check the change against every version since the one it read
+ *   2. build the next manifest from the newest one, with the transaction in it (in a file of its
+ *      own when that is large)
+ *   3. put it under the next version's name, if that is absent; synced, and its directory, too
+ *   4. when somebody else was first, begin again
+ *
+ * A change is thus seen by everybody or by nobody, and once.
+ */
+#include "table/change.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "base/error.h"
+#include "os/clock.h"
+#include "os/random.h"
+#include "store/draft.h"
+#include "table/apply.h"
+#include "table/conflict.h"
+#include "table/versions.h"
+
+enum {
+    ATTEMPTS_MAX = 1000, /* of one change whose commit others win */
+    RETRIES_MAX = 100,   /* of an operation that is made again */
+    INLINE_BYTES_MAX = 64 << 10,
+    WAIT_NS = 500 * 1000,
+    WAIT_STEPS_MAX = 40
+};
+
+static void wait_a_little(uint32_t attempt)
+{
+    uint16_t dice = 0;
+
+    if (lmn__random_bytes(&dice, sizeof dice, NULL) != LMN_OK)
+        dice = 32768;
+    attempt = attempt < WAIT_STEPS_MAX ? attempt : WAIT_STEPS_MAX;
+    lmn__clock_wait_ns((int64_t)attempt * WAIT_NS * dice / 65536);
+}
+
+enum lmn_status lmn__change_make(struct lmn_table *table, lmn__attempt_fn attempt, void *context,
+                                 struct lmn_error *err)
+{
+    struct lmn__manifest *manifest;
+    enum lmn_status st = lmn__table_recent(table, &manifest, err);
+
+    if (st == LMN_OK)
+        lmn__table_set_manifest(table, manifest);
+    for (uint32_t i = 0; st == LMN_OK; i++) {
+        bool again = false;
+
+        st = attempt(context, &again, err);
+        if (st != LMN_E_CONFLICT || !again || i == RETRIES_MAX)
+            return st;
+        wait_a_little(i);
+        st = lmn_table_refresh(table, err);
+    }
+    return st;
+}
+
+/* Check the change against versions (checked, newest]. */
+static enum lmn_status check_versions(struct lmn_table *table, const struct lmn__change *change,
+                                      const struct lmn__manifest *newest, uint64_t checked,
+                                      bool *again_out, struct lmn_error *err)
+{
+    enum lmn_status st = LMN_OK;
+
+    for (uint64_t v = checked + 1; st == LMN_OK && v <= newest->pb.version; v++) {
+        struct lmn__manifest *manifest = NULL;
+        struct lmn__pb_transaction transaction;
+        struct lmn__arena arena;
+
+        lmn__arena_init(&arena, table->env, 0);
+        if (v != newest->pb.version)
+            st = lmn__table_read_version(table, v, newest->plain_name, &manifest, err);
+        if (st == LMN_OK)
+            st = lmn__transaction_read(table->store, manifest != NULL ? manifest : newest, &arena,
+                                       &transaction, err);
+        if (st == LMN_E_NOT_FOUND) {
+            /* It is cleaned away, or its writer does not tell: look at the table afresh. */
+            *again_out = true;
+            st = lmn_fail(err, LMN_E_CONFLICT, "what version %" PRIu64 " did is not known", v);
+        } else if (st == LMN_OK) {
+            st = lmn__conflict_check(change, &transaction, v, again_out, err);
+        }
+        lmn__manifest_release(manifest);
+        lmn__arena_deinit(&arena);
+    }
+    return st;
+}
+
+/* A large transaction has a file of its own, which the manifest names. */
+static enum lmn_status put_transaction(struct lmn__next *next, struct lmn_error *err)
+{
+    struct lmn__buf bytes;
+    char path[128];
+    enum lmn_status st;
+
+    lmn__buf_init(&bytes, next->env, 0);
+    lmn__pb_encode(&lmn__pb_transaction_message, &next->transaction, &bytes);
+    st = lmn__buf_status(&bytes, "a transaction", err);
+    if (st == LMN_OK && bytes.len > INLINE_BYTES_MAX) {
+        int len = snprintf(path, sizeof path, "_transactions/%" PRIu64 "-%.*s.txn",
+                           next->transaction.read_version, (int)next->transaction.uuid.len,
+                           (const char *)next->transaction.uuid.data);
+        size_t skip = sizeof "_transactions/" - 1;
+        char *name = lmn__arena_strndup(next->arena, path + skip, (size_t)len - skip);
+
+        st = name != NULL ? LMN_OK : lmn__arena_fail(next->arena, "a transaction", err);
+        if (st == LMN_OK)
+            st = lmn__store_put(next->store, path, LMN__PUBLISH_IF_ABSENT, bytes.data, bytes.len,
+                                err);
+        if (st == LMN_OK)
+            next->pb.transaction_file = (struct lmn__span){ (const uint8_t *)name, strlen(name) };
+    }
+    lmn__buf_deinit(&bytes);
+    return st;
+}
+
+/*
+ * Put the manifest under its name; LMN_E_EXISTS when somebody else was first. *made_out (may be
+ * NULL) is the version that was made, or NULL when it has to be read again; the caller releases it.
+ */
+static enum lmn_status publish(struct lmn__next *next, bool plain, struct lmn__manifest **made_out,
+                               struct lmn_error *err)
+{
+    char path[LMN__VERSION_PATH_BYTES];
+    struct lmn__draft draft;
+    struct lmn__buf bytes;
+    enum lmn_status st;
+
+    lmn__buf_init(&bytes, next->env, 0);
+    st = put_transaction(next, err);
+    if (st == LMN_OK)
+        st = lmn__next_encode(next, &bytes, err);
+    if (st == LMN_OK) {
+        lmn__version_path(next->pb.version, plain, path);
+        st = lmn__draft_open(next->store, path, &draft, err);
+    }
+    if (st == LMN_OK) {
+        st = lmn__draft_write_at(&draft, 0, bytes.data, bytes.len, err);
+        if (st == LMN_OK)
+            st = lmn__draft_publish(&draft, LMN__PUBLISH_IF_ABSENT, !next->change->unsynced, err);
+        else
+            lmn__draft_abort(&draft);
+    }
+    if (st == LMN_OK && made_out != NULL &&
+        lmn__manifest_from_bytes(next->env, (struct lmn__span){ bytes.data, bytes.len }, made_out,
+                                 NULL) == LMN_OK)
+        (*made_out)->plain_name = plain;
+    lmn__buf_deinit(&bytes);
+    return st;
+}
+
+/* Tell readers that cannot list quickly; nobody relies on it. */
+static void put_hint(struct lmn__next *next)
+{
+    char text[64];
+    struct lmn__draft draft;
+    int len = snprintf(text, sizeof text, "{\"version\":%" PRIu64 "}", next->pb.version);
+
+    if (lmn__draft_open(next->store, "_versions/latest_version_hint.json", &draft, NULL) != LMN_OK)
+        return;
+    if (lmn__draft_write_at(&draft, 0, text, (size_t)len, NULL) != LMN_OK ||
+        lmn__draft_publish(&draft, LMN__PUBLISH_REPLACE, false, NULL) != LMN_OK)
+        lmn__draft_abort(&draft);
+}
+
+/* One attempt on top of `base`; for *made_out see publish(). */
+static enum lmn_status attempt_commit(struct lmn_table *table, const struct lmn__change *change,
+                                      const struct lmn__manifest *base,
+                                      const struct lmn__manifest *read,
+                                      struct lmn__manifest **made_out, bool *again_out,
+                                      struct lmn_error *err)
+{
+    struct lmn__arena arena;
+    struct lmn__next next = { .env = table->env,
+                              .store = table->store,
+                              .files = table->files,
+                              .arena = &arena,
+                              .base = base,
+                              .read = read,
+                              .change = change };
+    struct lmn__manifest *restored = NULL;
+    enum lmn_status st = LMN_OK;
+
+    lmn__arena_init(&arena, table->env, 0);
+    if (change->kind == LMN__CHANGE_RESTORE)
+        st = lmn__table_read_version(table, change->restored_version, base->plain_name, &restored,
+                                     err);
+    next.restored = restored;
+    if (st == LMN_OK)
+        st = lmn__next_build(&next, err);
+    *again_out = next.again;
+    if (st == LMN_OK)
+        st = publish(&next, base->plain_name, made_out, err);
+    if (st == LMN_OK)
+        put_hint(&next);
+    else if (st != LMN_E_IO) /* after a failed sync the manifest may stand there all the same */
+        lmn__next_undo(&next);
+    lmn__manifest_release(restored);
+    lmn__arena_deinit(&arena);
+    return st;
+}
+
+/* The version that the change was made against; it may have been cleaned away since. */
+static enum lmn_status read_base(struct lmn_table *table, const struct lmn__change *change,
+                                 const struct lmn__manifest *newest,
+                                 struct lmn__manifest **read_out, bool *again_out,
+                                 struct lmn_error *err)
+{
+    enum lmn_status st = lmn__table_read_version(table, change->read_version, newest->plain_name,
+                                                 read_out, err);
+
+    *again_out = st == LMN_E_NOT_FOUND;
+    return *again_out
+               ? lmn_fail(err, LMN_E_CONFLICT, "version %" PRIu64 " is gone", change->read_version)
+               : st;
+}
+
+enum lmn_status lmn__change_commit(struct lmn_table *table, const struct lmn__change *change,
+                                   bool *again_out, struct lmn_error *err)
+{
+    struct lmn__manifest *read = NULL, *newest = NULL, *made = NULL;
+    uint64_t checked = change->read_version;
+    enum lmn_status st = LMN_OK;
+
+    *again_out = false;
+    for (uint32_t attempt = 0; attempt < ATTEMPTS_MAX; attempt++) {
+        st = lmn__table_newest(table, &newest, err);
+        if (st == LMN_OK)
+            st = lmn__manifest_check_writable(newest, err);
+        if (st == LMN_OK && read == NULL && newest->pb.version == change->read_version)
+            read = lmn__manifest_acquire(newest);
+        if (st == LMN_OK && read == NULL)
+            st = read_base(table, change, newest, &read, again_out, err);
+        if (st == LMN_OK)
+            st = check_versions(table, change, newest, checked, again_out, err);
+        if (st == LMN_OK) {
+            checked = newest->pb.version;
+            st = attempt_commit(table, change, newest, read, &made, again_out, err);
+        }
+        if (st != LMN_E_EXISTS)
+            break;
+        lmn__manifest_release(newest);
+        newest = NULL;
+        wait_a_little(attempt);
+    }
+    if (st == LMN_E_EXISTS)
+        st = lmn_fail(err, LMN_E_CONFLICT, "%d attempts to commit were each overtaken",
+                      ATTEMPTS_MAX);
+    lmn__manifest_release(read);
+    lmn__manifest_release(newest);
+    if (made != NULL)
+        lmn__table_set_manifest(table, made);
+    /* If this fails, the commit stands all the same, and the handle where it stood. */
+    else if ((st == LMN_OK || *again_out) && lmn_table_refresh(table, NULL) != LMN_OK)
+        *again_out = false;
+    return st == LMN_E_CONFLICT ? lmn__fail_within(err, st, "%.200s", table->store->name) : st;
+}
+
+enum lmn_status lmn__change_create(struct lmn_store *store, const struct lmn__change *change,
+                                   struct lmn_table **table_out, struct lmn_error *err)
+{
+    struct lmn__arena arena;
+    struct lmn__next next = {
+        .env = store->env, .store = store, .arena = &arena, .change = change
+    };
+    enum lmn_status st;
+
+    *table_out = NULL;
+    lmn__arena_init(&arena, store->env, 0);
+    st = lmn__next_build(&next, err);
+    if (st == LMN_OK)
+        st = publish(&next, false, NULL, err);
+    if (st == LMN_OK)
+        put_hint(&next);
+    lmn__arena_deinit(&arena);
+    if (st == LMN_E_EXISTS)
+        return lmn_fail(err, st, "%.300s is a table already", store->name);
+    return st == LMN_OK ? lmn_table_open(store, NULL, table_out, err) : st;
+}

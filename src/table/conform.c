@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "table/conform.h"
+
+#include <nanoarrow/nanoarrow.h>
+
+#include "arrow/schema.h"
+#include "arrow/view.h"
+#include "base/error.h"
+#include "table/table_fields.h"
+
+static const char *name_of(const struct ArrowSchema *schema)
+{
+    return schema->name != NULL ? schema->name : "";
+}
+
+/* Every column that is given has to be one of the table's, and once. */
+static enum lmn_status check_names(const struct lmn__schema *schema,
+                                   const struct ArrowSchema *given, struct lmn_error *err)
+{
+    for (int64_t i = 0; i < given->n_children; i++) {
+        const char *name = name_of(given->children[i]);
+        const struct lmn__node *node = schema->top;
+        int64_t first;
+
+        while (node != NULL && strcmp(node->name, name) != 0)
+            node = node->next;
+        if (node == NULL)
+            return lmn_fail(err, LMN_E_INVALID, "column \"%.100s\" is not in the table", name);
+        lmn__arrow_child(given, name, &first);
+        if (first != i)
+            return lmn_fail(err, LMN_E_INVALID, "column \"%.100s\" is there twice", name);
+    }
+    return LMN_OK;
+}
+
+static enum lmn_status select_columns(struct lmn__conform *conform,
+                                      const struct lmn__schema *schema,
+                                      const struct ArrowSchema *given, bool partial,
+                                      struct lmn_error *err)
+{
+    conform->column = lmn__arena_array(&conform->arena, schema->top_count, sizeof *conform->column);
+    conform->child = lmn__arena_array(&conform->arena, schema->top_count, sizeof *conform->child);
+    conform->array = lmn__arena_array(&conform->arena, schema->top_count, sizeof *conform->array);
+    if (conform->column == NULL || conform->child == NULL || conform->array == NULL)
+        return lmn__arena_fail(&conform->arena, "a list of columns", err);
+    for (const struct lmn__node *node = schema->top; node != NULL; node = node->next) {
+        int64_t child;
+
+        if (lmn__arrow_child(given, node->name, &child) != NULL) {
+            conform->column[conform->column_count] = node;
+            conform->child[conform->column_count++] = child;
+        } else if (!node->field->nullable && !partial) {
+            return lmn_fail(err, LMN_E_INVALID, "column \"%.100s\", which has no nulls, is missing",
+                            node->name);
+        }
+    }
+    if (conform->column_count == 0)
+        return lmn_fail(err, LMN_E_INVALID, "the rows have none of the table's columns");
+    return LMN_OK;
+}
+
+/* Files are written from bytes that are marked as blobs. */
+static enum lmn_status mark_blob(struct ArrowSchema *schema, struct lmn_error *err)
+{
+    struct ArrowBuffer metadata;
+    bool failed;
+
+    if (ArrowMetadataBuilderInit(&metadata, schema->metadata) != NANOARROW_OK)
+        return lmn__no_memory(err, "a schema's metadata", 0);
+    failed = ArrowMetadataBuilderSet(&metadata, ArrowCharView("lance-encoding:blob"),
+                                     ArrowCharView("true")) != NANOARROW_OK ||
+             ArrowSchemaSetMetadata(schema, (const char *)metadata.data) != NANOARROW_OK;
+    ArrowBufferReset(&metadata);
+    return failed ? lmn__no_memory(err, "a schema's metadata", 0) : LMN_OK;
+}
+
+static enum lmn_status make_schema(struct lmn__conform *conform, const struct lmn__schema *schema,
+                                   struct lmn_error *err)
+{
+    struct lmn__projection projection;
+    const char **name = lmn__arena_array(&conform->arena, conform->column_count, sizeof *name);
+    enum lmn_status st;
+
+    if (name == NULL)
+        return lmn__arena_fail(&conform->arena, "a schema", err);
+    for (uint32_t i = 0; i < conform->column_count; i++)
+        name[i] = conform->column[i]->name;
+    st = lmn__projection_init(&projection, conform->env, schema, name, conform->column_count, true,
+                              err);
+    if (st != LMN_OK)
+        return st;
+    st = lmn__projection_schema(&projection, &conform->schema, err);
+    for (uint32_t i = 0; st == LMN_OK && i < conform->column_count; i++) {
+        if (conform->column[i]->blob != LMN__BLOB_NONE)
+            st = mark_blob(conform->schema.children[i], err);
+    }
+    lmn__projection_deinit(&projection);
+    return st;
+}
+
+enum lmn_status lmn__conform_init(struct lmn__conform *conform, struct lmn_env *env,
+                                  const struct lmn__schema *schema, const struct ArrowSchema *given,
+                                  bool partial, struct lmn_error *err)
+{
+    enum lmn_status st;
+
+    *conform = (struct lmn__conform){ .env = env };
+    lmn__arena_init(&conform->arena, env, 0);
+    if (given->format == NULL || strcmp(given->format, "+s") != 0)
+        st = lmn_fail(err, LMN_E_INVALID, "rows are a struct of columns, not of type \"%.40s\"",
+                      given->format != NULL ? given->format : "");
+    else
+        st = check_names(schema, given, err);
+    if (st == LMN_OK)
+        st = select_columns(conform, schema, given, partial, err);
+    if (st == LMN_OK)
+        st = lmn__fields_of_columns(conform->column, conform->column_count, &conform->arena,
+                                    &conform->fields, err);
+    if (st == LMN_OK)
+        st = make_schema(conform, schema, err);
+    for (uint32_t i = 0; st == LMN_OK && i < conform->column_count; i++) {
+        st = lmn__arrow_type_check(given->children[conform->child[i]], conform->schema.children[i],
+                                   err);
+        if (st != LMN_OK)
+            lmn__fail_within(err, st, "column \"%.100s\"", conform->column[i]->name);
+    }
+    if (st != LMN_OK)
+        lmn__conform_deinit(conform);
+    return st;
+}
+
+void lmn__conform_deinit(struct lmn__conform *conform)
+{
+    if (conform->schema.release != NULL)
+        conform->schema.release(&conform->schema);
+    lmn__arena_deinit(&conform->arena);
+}
+
+enum lmn_status lmn__conform_batch(struct lmn__conform *conform, const struct ArrowArray *batch,
+                                   struct ArrowArray *view_out, struct lmn_error *err)
+{
+    *view_out = (struct ArrowArray){ 0 };
+    for (int64_t i = 0; lmn__view_validity(batch) != NULL && i < batch->length; i++) {
+        if (lmn__view_is_null(batch, (uint64_t)i))
+            return lmn_fail(err, LMN_E_INVALID, "row %lld of a batch is null as a whole",
+                            (long long)i);
+    }
+    for (uint32_t i = 0; i < conform->column_count; i++)
+        conform->array[i] = batch->children[conform->child[i]];
+    *view_out = (struct ArrowArray){ .length = batch->length,
+                                     .offset = batch->offset,
+                                     .n_buffers = 1,
+                                     .n_children = conform->column_count,
+                                     .buffers = conform->no_buffer,
+                                     .children = conform->array };
+    return LMN_OK;
+}

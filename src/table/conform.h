@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * conform.h - rows that come in, as the table wants them.
+ *
+ * Columns are matched by name and put into the table's order. Those that may be null may be
+ * missing. Types have to be the same; nothing is cast here.
+ */
+#ifndef LMN_TABLE_CONFORM_H
+#define LMN_TABLE_CONFORM_H
+
+#include "format/projection.h"
+#include "table/manifest.h"
+
+struct lmn__conform {
+    struct lmn_env *env; /* borrowed */
+    struct lmn__arena arena;
+    uint32_t column_count;
+    const struct lmn__node **column; /* the table's, on top level */
+    int64_t *child;                  /* which child of the rows each one is */
+    struct lmn__pb_list fields;      /* of these columns */
+    struct ArrowArray **array;       /* children of the view */
+    const void *no_buffer[1];        /* its validity */
+    struct ArrowSchema schema;       /* what the rows become: a struct of these columns */
+};
+
+/*
+ * Match rows of type `given` to the columns of `schema`, which lives on. `partial` allows columns
+ * without nulls to be missing, too. The caller frees it.
+ *
+ * LMN_E_INVALID  a column is missing, unknown, there twice, or of another type; it is named
+ */
+LMN_MUST_USE enum lmn_status lmn__conform_init(struct lmn__conform *conform, struct lmn_env *env,
+                                               const struct lmn__schema *schema,
+                                               const struct ArrowSchema *given, bool partial,
+                                               struct lmn_error *err);
+void lmn__conform_deinit(struct lmn__conform *conform);
+
+/*
+ * The rows of `batch` in the table's order. *view_out borrows from `batch`, and its list of
+ * children from `conform`, so there is one view at a time.
+ *
+ * LMN_E_INVALID  rows of the batch are null themselves
+ */
+LMN_MUST_USE enum lmn_status lmn__conform_batch(struct lmn__conform *conform,
+                                                const struct ArrowArray *batch,
+                                                struct ArrowArray *view_out, struct lmn_error *err);
+
+#endif
