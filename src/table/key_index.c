@@ -1,0 +1,417 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Open addressing with linear probing, at most half full. A slot has 32 bits of the hash, so that
+ * most slots of other keys are passed without looking at the rows.
+ *
+ * In front of the slots stands a filter: one bit per key, in eight bits per slot. A merge asks for
+ * every key of a table, most of which are not here; the filter tells so for fifteen of sixteen, is
+ * an eighth of the slots' size and so stays in the processor's cache.
+ */
+#include "table/key_index.h"
+
+#include <nanoarrow/nanoarrow.h>
+#include <stdio.h>
+
+#include "arrow/view.h"
+#include "base/error.h"
+#include "base/hash.h"
+#include "base/math.h"
+
+enum { KEY_COLUMNS_MAX = 32, SLOTS_MIN = 1024, FILTER_SHIFT = 8, EMPTY = 0xffffffff };
+
+struct part {
+    const struct lmn__layout *layout;
+    char name[64];
+    char format; /* the first letter of the Arrow format, for messages */
+};
+
+/* A batch that was added; its first row's number. */
+struct run {
+    struct ArrowArray *const *key; /* one per column */
+    uint64_t first;
+    uint64_t count;
+};
+
+struct slot {
+    uint32_t hash;
+    uint32_t row;
+};
+
+struct lmn__key_index {
+    struct lmn_env *env; /* counted */
+    struct lmn__arena arena;
+    uint32_t part_count;
+    struct part part[KEY_COLUMNS_MAX];
+    struct run *run;
+    uint64_t run_count, run_room;
+    uint64_t row_count;
+    struct slot *slot;
+    uint64_t slot_count; /* a power of two */
+    uint8_t *filter;     /* slot_count bytes */
+    uint64_t used;
+    uint64_t *hash; /* of one batch */
+    uint64_t hash_room;
+};
+
+enum lmn_status lmn__key_index_new(struct lmn_env *env, const struct ArrowSchema *schema,
+                                   const int64_t *column, uint32_t count,
+                                   struct lmn__key_index **index_out, struct lmn_error *err)
+{
+    struct lmn__key_index *index;
+    enum lmn_status st = LMN_OK;
+
+    *index_out = NULL;
+    if (count == 0 || count > KEY_COLUMNS_MAX)
+        return lmn_fail(err, LMN_E_INVALID, "a key of %u columns; 1 to %d are possible", count,
+                        KEY_COLUMNS_MAX);
+    index = lmn__calloc(env, 1, sizeof *index);
+    if (index == NULL)
+        return lmn__no_memory(err, "an index of keys", sizeof *index);
+    index->env = lmn_env_acquire(env);
+    lmn__arena_init(&index->arena, env, 0);
+    index->part_count = count;
+    for (uint32_t i = 0; st == LMN_OK && i < count; i++) {
+        const struct ArrowSchema *type = schema->children[column[i]];
+        struct part *part = &index->part[i];
+
+        snprintf(part->name, sizeof part->name, "%.60s", type->name != NULL ? type->name : "");
+        part->format = type->format[0];
+        st = lmn__layout_from_schema(type, &index->arena, &part->layout, err);
+        if (st == LMN_OK && part->layout->kind != LMN__LAYOUT_FIXED &&
+            part->layout->kind != LMN__LAYOUT_VARIABLE)
+            st = lmn_fail(err, LMN_E_UNSUPPORTED,
+                          "column \"%.60s\" cannot be a key: it is a list, struct or dictionary",
+                          part->name);
+    }
+    if (st != LMN_OK) {
+        lmn__key_index_free(index);
+        return st;
+    }
+    *index_out = index;
+    return LMN_OK;
+}
+
+void lmn__key_index_free(struct lmn__key_index *index)
+{
+    struct lmn_env *env;
+
+    if (index == NULL)
+        return;
+    env = index->env;
+    lmn__free(env, index->run);
+    lmn__free(env, index->slot);
+    lmn__free(env, index->filter);
+    lmn__free(env, index->hash);
+    lmn__arena_deinit(&index->arena);
+    lmn__free(env, index);
+    lmn_env_release(env);
+}
+
+/* The bytes of a value; a bit is a byte of its own. */
+static struct lmn__span value_of(const struct part *part, const struct ArrowArray *array,
+                                 uint64_t row, uint8_t *bit)
+{
+    uint64_t at = (uint64_t)array->offset + row, width = part->layout->bits / 8;
+
+    if (part->layout->kind == LMN__LAYOUT_VARIABLE)
+        return lmn__view_bytes(part->layout, array, row);
+    if (part->layout->bits == 1) {
+        *bit = lmn__bit_get(array->buffers[1], at);
+        return (struct lmn__span){ bit, 1 };
+    }
+    return (struct lmn__span){ (const uint8_t *)array->buffers[1] + at * width, width };
+}
+
+static inline uint64_t mix(uint64_t value)
+{
+    value ^= value >> 32;
+    value *= 0xd6e8feb86659fd93u;
+    value ^= value >> 32;
+    value *= 0xd6e8feb86659fd93u;
+    return value ^ value >> 32;
+}
+
+/* Mix the values of one column into the hashes of all rows; 0 stands for a null. */
+static void hash_column(const struct part *part, const struct ArrowArray *array, bool first,
+                        uint64_t *hash)
+{
+    uint64_t count = (uint64_t)array->length;
+    const uint8_t *validity = lmn__view_validity(array);
+
+    if (part->layout->kind == LMN__LAYOUT_FIXED && part->layout->bits == 64 && first) {
+        const uint8_t *value = (const uint8_t *)array->buffers[1] + array->offset * 8;
+
+        for (uint64_t i = 0; i < count; i++)
+            hash[i] = mix(lmn__load_u64(value + i * 8)) | 1;
+    } else {
+        for (uint64_t i = 0; i < count; i++) {
+            uint8_t bit;
+            struct lmn__span value = value_of(part, array, i, &bit);
+
+            if (first || hash[i] != 0)
+                hash[i] = mix(lmn__hash64(value.data, value.len) + (first ? 0u : hash[i])) | 1;
+        }
+    }
+    for (uint64_t i = 0; validity != NULL && i < count; i++) {
+        if (!lmn__bit_get(validity, (uint64_t)array->offset + i))
+            hash[i] = 0;
+    }
+}
+
+/* The key columns of a batch as the batch's offset and length want them. */
+static enum lmn_status key_columns(struct lmn__key_index *index, const struct ArrowArray *batch,
+                                   const int64_t *column, struct ArrowArray **key_out,
+                                   struct lmn_error *err)
+{
+    for (uint32_t i = 0; i < index->part_count; i++) {
+        struct ArrowArray *key = lmn__arena_alloc(&index->arena, sizeof *key);
+
+        if (key == NULL)
+            return lmn__arena_fail(&index->arena, "an index of keys", err);
+        *key = *batch->children[column[i]];
+        key->offset += batch->offset;
+        key->length = batch->length;
+        key_out[i] = key;
+    }
+    return LMN_OK;
+}
+
+static enum lmn_status hash_rows(struct lmn__key_index *index, struct ArrowArray *const *key,
+                                 struct lmn_error *err)
+{
+    uint64_t count = (uint64_t)key[0]->length;
+
+    if (count > index->hash_room) {
+        uint64_t *hash = lmn__realloc(index->env, index->hash, count * sizeof *hash);
+
+        if (hash == NULL)
+            return lmn__no_memory(err, "hashes of keys", count * sizeof *hash);
+        index->hash = hash;
+        index->hash_room = count;
+    }
+    for (uint32_t i = 0; i < index->part_count; i++)
+        hash_column(&index->part[i], key[i], i == 0, index->hash);
+    return LMN_OK;
+}
+
+static const struct run *run_of(const struct lmn__key_index *index, uint64_t row)
+{
+    uint64_t low = 0, high = index->run_count;
+
+    while (high - low > 1) {
+        uint64_t middle = low + (high - low) / 2;
+
+        if (index->run[middle].first <= row)
+            low = middle;
+        else
+            high = middle;
+    }
+    return &index->run[low];
+}
+
+static bool same_key(const struct lmn__key_index *index, uint64_t row,
+                     struct ArrowArray *const *key, uint64_t i)
+{
+    const struct run *run = run_of(index, row);
+
+    for (uint32_t k = 0; k < index->part_count; k++) {
+        uint8_t bit_a, bit_b;
+        struct lmn__span a = value_of(&index->part[k], run->key[k], row - run->first, &bit_a);
+        struct lmn__span b = value_of(&index->part[k], key[k], i, &bit_b);
+
+        if (a.len != b.len || (a.len != 0 && memcmp(a.data, b.data, a.len) != 0))
+            return false;
+    }
+    return true;
+}
+
+/* The slot of a key, or the empty one where it would go. */
+static struct slot *find_slot(const struct lmn__key_index *index, uint64_t hash,
+                              struct ArrowArray *const *key, uint64_t i)
+{
+    uint64_t mask = index->slot_count - 1;
+
+    for (uint64_t at = hash >> 32;; at++) {
+        struct slot *slot = &index->slot[at & mask];
+
+        if (slot->row == EMPTY ||
+            (slot->hash == (uint32_t)hash && same_key(index, slot->row, key, i)))
+            return slot;
+    }
+}
+
+static uint64_t filter_bit(const struct lmn__key_index *index, uint64_t hash)
+{
+    return hash >> FILTER_SHIFT & (index->slot_count * 8 - 1);
+}
+
+static void fill_slot(struct lmn__key_index *index, struct slot *slot, uint64_t hash, uint64_t row)
+{
+    *slot = (struct slot){ (uint32_t)hash, (uint32_t)row };
+    lmn__bit_set(index->filter, filter_bit(index, hash));
+}
+
+/* Make room for `more` keys. Slots keep the low half of their hashes, so all is hashed again. */
+static enum lmn_status grow(struct lmn__key_index *index, uint64_t more, struct lmn_error *err)
+{
+    uint64_t need = (index->row_count + more) * 2, count = SLOTS_MIN;
+    struct slot *slot;
+    uint8_t *filter;
+    enum lmn_status st = LMN_OK;
+
+    if (need <= index->slot_count)
+        return LMN_OK;
+    while (count < need)
+        count *= 2;
+    slot = lmn__alloc(index->env, count * sizeof *slot);
+    filter = lmn__calloc(index->env, count, 1);
+    if (slot == NULL || filter == NULL) {
+        lmn__free(index->env, slot);
+        lmn__free(index->env, filter);
+        return lmn__no_memory(err, "an index of keys", count * (sizeof *slot + 1));
+    }
+    memset(slot, 0xff, count * sizeof *slot);
+    lmn__free(index->env, index->slot);
+    lmn__free(index->env, index->filter);
+    index->slot = slot;
+    index->filter = filter;
+    index->slot_count = count;
+    for (uint64_t r = 0; st == LMN_OK && r < index->run_count; r++) {
+        const struct run *run = &index->run[r];
+
+        st = hash_rows(index, run->key, err);
+        for (uint64_t i = 0; st == LMN_OK && i < run->count; i++) {
+            uint64_t hash = index->hash[i];
+
+            if (hash != 0)
+                fill_slot(index, find_slot(index, hash, run->key, i), hash, run->first + i);
+        }
+    }
+    return st;
+}
+
+static enum lmn_status add_run(struct lmn__key_index *index, struct ArrowArray *const *key,
+                               struct lmn_error *err)
+{
+    if (index->run_count == index->run_room) {
+        uint64_t room = index->run_room != 0 ? index->run_room * 2 : 16;
+        struct run *run = lmn__realloc(index->env, index->run, room * sizeof *run);
+
+        if (run == NULL)
+            return lmn__no_memory(err, "an index of keys", room * sizeof *run);
+        index->run = run;
+        index->run_room = room;
+    }
+    index->run[index->run_count++] = (struct run){ key, index->row_count,
+                                                   (uint64_t)key[0]->length };
+    index->row_count += (uint64_t)key[0]->length;
+    return LMN_OK;
+}
+
+enum lmn_status lmn__key_index_add(struct lmn__key_index *index, const struct ArrowArray *batch,
+                                   const int64_t *column, struct lmn_error *err)
+{
+    struct ArrowArray **key = lmn__arena_array(&index->arena, index->part_count, sizeof *key);
+    uint64_t first = index->row_count, count = (uint64_t)batch->length;
+    enum lmn_status st;
+
+    if (key == NULL)
+        return lmn__arena_fail(&index->arena, "an index of keys", err);
+    if (count > EMPTY - 1 - first)
+        return lmn_fail(err, LMN_E_UNSUPPORTED, "more than %u keys at once", EMPTY - 1);
+    st = key_columns(index, batch, column, key, err);
+    if (st == LMN_OK)
+        st = grow(index, count, err);
+    if (st == LMN_OK)
+        st = hash_rows(index, key, err);
+    if (st == LMN_OK)
+        st = add_run(index, key, err);
+    for (uint64_t i = 0; st == LMN_OK && i < count; i++) {
+        uint64_t hash = index->hash[i];
+        struct slot *slot;
+
+        if (hash == 0)
+            continue;
+        slot = find_slot(index, hash, key, i);
+        if (slot->row != EMPTY) {
+            char text[128];
+
+            lmn__key_index_text(index, batch, column, i, text, sizeof text);
+            return lmn_fail(err, LMN_E_INVALID, "the key %s is there twice, in rows %u and %llu",
+                            text, slot->row, (unsigned long long)(first + i));
+        }
+        fill_slot(index, slot, hash, first + i);
+    }
+    return st;
+}
+
+enum lmn_status lmn__key_index_find(struct lmn__key_index *index, const struct ArrowArray *batch,
+                                    const int64_t *column, uint64_t *row_out, struct lmn_error *err)
+{
+    struct ArrowArray copy[KEY_COLUMNS_MAX], *key[KEY_COLUMNS_MAX];
+    enum lmn_status st;
+
+    for (uint32_t i = 0; i < index->part_count; i++) {
+        copy[i] = *batch->children[column[i]];
+        copy[i].offset += batch->offset;
+        copy[i].length = batch->length;
+        key[i] = &copy[i];
+    }
+    st = hash_rows(index, key, err);
+    for (uint64_t i = 0; st == LMN_OK && i < (uint64_t)batch->length; i++) {
+        uint64_t hash = index->hash[i];
+
+        row_out[i] = LMN__NO_ROW;
+        if (hash != 0 && index->slot_count != 0 &&
+            lmn__bit_get(index->filter, filter_bit(index, hash))) {
+            const struct slot *slot = find_slot(index, hash, key, i);
+
+            if (slot->row != EMPTY)
+                row_out[i] = slot->row;
+        }
+    }
+    return st;
+}
+
+/* One value, as far as its type is easily shown. */
+static void put_value(const struct part *part, const struct ArrowArray *array, uint64_t row,
+                      char *text, size_t bytes)
+{
+    uint8_t bit;
+    struct lmn__span value = value_of(part, array, row, &bit);
+    uint64_t number = 0;
+
+    if (lmn__view_is_null(array, row)) {
+        snprintf(text, bytes, "null");
+    } else if (part->layout->kind == LMN__LAYOUT_VARIABLE) {
+        snprintf(text, bytes, "\"%.*s\"", (int)lmn__min_u64(value.len, 60), value.data);
+    } else if (value.len <= 8 && strchr("cCsSiIlLbtT", part->format) != NULL) {
+        memcpy(&number, value.data, value.len);
+        if (strchr("csilt", part->format) != NULL && value.len < 8 &&
+            (value.data[value.len - 1] & 0x80) != 0)
+            number |= ~(uint64_t)0 << value.len * 8;
+        snprintf(text, bytes, strchr("CSIL", part->format) != NULL ? "%llu" : "%lld",
+                 (long long)number);
+    } else {
+        snprintf(text, bytes, "of %zu bytes", value.len);
+    }
+}
+
+void lmn__key_index_text(const struct lmn__key_index *index, const struct ArrowArray *batch,
+                         const int64_t *column, uint64_t row, char *text, size_t text_bytes)
+{
+    size_t used = 0;
+
+    text[0] = '\0';
+    for (uint32_t i = 0; i < index->part_count && used + 1 < text_bytes; i++) {
+        struct ArrowArray key = *batch->children[column[i]];
+        char value[80];
+        int len;
+
+        key.offset += batch->offset;
+        put_value(&index->part[i], &key, row, value, sizeof value);
+        len = snprintf(text + used, text_bytes - used, "%s%s = %s", i != 0 ? ", " : "",
+                       index->part[i].name, value);
+        used += len > 0 ? (size_t)len : 0;
+    }
+}

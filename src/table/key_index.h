@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * key_index.h - rows by key: an in-memory hash index over batches of key columns.
+ *
+ * Batches that are added are borrowed and live as long as the index. Rows are numbered in the order
+ * they are added. A key with a null in it equals nothing, not even itself.
+ */
+#ifndef LMN_TABLE_KEY_INDEX_H
+#define LMN_TABLE_KEY_INDEX_H
+
+#include <leman/arrow_abi.h>
+
+#include "arrow/layout.h"
+
+#define LMN__NO_ROW UINT64_MAX
+
+struct lmn__key_index;
+
+/*
+ * Make an index on keys of the types of `schema`'s children `column`. The caller frees it.
+ *
+ * LMN_E_UNSUPPORTED  a type that has no equality here: nested ones and dictionaries
+ */
+LMN_MUST_USE enum lmn_status lmn__key_index_new(struct lmn_env *env,
+                                                const struct ArrowSchema *schema,
+                                                const int64_t *column, uint32_t count,
+                                                struct lmn__key_index **index_out,
+                                                struct lmn_error *err);
+/* NULL is ignored. */
+void lmn__key_index_free(struct lmn__key_index *index);
+
+/*
+ * Add the rows of `batch`, whose children `column` are the keys.
+ *
+ * LMN_E_INVALID  a key is there already; it is named
+ */
+LMN_MUST_USE enum lmn_status lmn__key_index_add(struct lmn__key_index *index,
+                                                const struct ArrowArray *batch,
+                                                const int64_t *column, struct lmn_error *err);
+
+/* For each row of `batch` the number of the row with its key, or LMN__NO_ROW. */
+LMN_MUST_USE enum lmn_status lmn__key_index_find(struct lmn__key_index *index,
+                                                 const struct ArrowArray *batch,
+                                                 const int64_t *column, uint64_t *row_out,
+                                                 struct lmn_error *err);
+
+/* The key of a row of `batch` as text, for messages. */
+void lmn__key_index_text(const struct lmn__key_index *index, const struct ArrowArray *batch,
+                         const int64_t *column, uint64_t row, char *text, size_t text_bytes);
+
+#endif

@@ -1,0 +1,557 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A join of a stream to a table by key. The stream is read first and kept: its rows are indexed by
+ * key. Then the table's keys are scanned and looked up; every hit is a pair of a source row and a
+ * row of the table. At the end the pairs are updated or deleted, and source rows without a pair
+ * are inserted. Memory: the stream's rows, and 24 bytes per pair.
+ */
+#include <leman/table_scan.h>
+#include <leman/table_write.h>
+#include <stdlib.h>
+
+#include "arrow/gather.h"
+#include "arrow/producer.h"
+#include "arrow/schema.h"
+#include "base/error.h"
+#include "base/math.h"
+#include "expr/expr.h"
+#include "table/key_index.h"
+#include "table/merge_where.h"
+#include "table/move.h"
+
+enum { PAIRS_AT_ONCE = 4096 };
+
+/* The stream, read to its end. */
+struct source {
+    struct ArrowSchema schema;
+    struct ArrowArray *batch;
+    uint64_t *first; /* number of each batch's first row */
+    uint64_t count, room;
+    uint64_t row_count;
+    uint8_t *matched; /* one bit per row */
+};
+
+/* A row of the source and one of the table with the same key. */
+struct pair {
+    uint64_t source;
+    uint64_t address;
+    uint64_t id;
+};
+
+struct merge {
+    struct lmn_table *table;
+    struct lmn_env *env;
+    const struct lmn_merge_options *options;
+    struct source source;
+    struct lmn_merge_result result;
+
+    /* of one attempt */
+    struct lmn__manifest *manifest;
+    struct lmn_table *pinned;
+    struct lmn__arena arena;
+    struct lmn__move move;
+    struct lmn__conform given; /* the source's columns as the table wants them */
+    struct lmn__key_index *index;
+    int64_t *key;       /* children of the source's batches */
+    int64_t *table_key; /* children of the key scan's batches */
+    struct pair *pair;
+    uint64_t pair_count, pair_room;
+};
+
+static enum lmn_status keep_batch(struct merge *merge, struct ArrowArray *batch,
+                                  struct lmn_error *err)
+{
+    struct source *source = &merge->source;
+
+    if (source->count == source->room) {
+        uint64_t room = source->room != 0 ? source->room * 2 : 16;
+        struct ArrowArray *grown = lmn__realloc(merge->env, source->batch, room * sizeof *grown);
+        uint64_t *first = lmn__realloc(merge->env, source->first, room * sizeof *first);
+
+        if (grown != NULL)
+            source->batch = grown;
+        if (first != NULL)
+            source->first = first;
+        if (grown == NULL || first == NULL)
+            return lmn__no_memory(err, "the rows to merge", room * sizeof *grown);
+        source->room = room;
+    }
+    source->first[source->count] = source->row_count;
+    source->batch[source->count++] = *batch;
+    source->row_count += (uint64_t)batch->length;
+    return LMN_OK;
+}
+
+static enum lmn_status read_source(struct merge *merge, struct ArrowArrayStream *stream,
+                                   struct lmn_error *err)
+{
+    struct ArrowArray batch;
+    enum lmn_status st = lmn__stream_schema(stream, &merge->source.schema, err);
+
+    while (st == LMN_OK && (st = lmn__stream_next(stream, &batch, err)) == LMN_OK &&
+           batch.release != NULL) {
+        st = keep_batch(merge, &batch, err);
+        if (st != LMN_OK)
+            batch.release(&batch);
+    }
+    return st;
+}
+
+static void source_deinit(struct merge *merge)
+{
+    struct source *source = &merge->source;
+
+    for (uint64_t i = 0; i < source->count; i++)
+        source->batch[i].release(&source->batch[i]);
+    lmn__free(merge->env, source->batch);
+    lmn__free(merge->env, source->first);
+    lmn__free(merge->env, source->matched);
+    if (source->schema.release != NULL)
+        source->schema.release(&source->schema);
+}
+
+/* Where the key columns stand among the children of `schema`. */
+static enum lmn_status find_keys(struct merge *merge, const struct ArrowSchema *schema,
+                                 int64_t **key_out, struct lmn_error *err)
+{
+    const struct lmn_merge_options *options = merge->options;
+    int64_t *key = lmn__arena_array(&merge->arena, options->on_count, sizeof *key);
+
+    *key_out = key;
+    if (key == NULL)
+        return lmn__arena_fail(&merge->arena, "keys", err);
+    for (uint32_t i = 0; i < options->on_count; i++) {
+        if (lmn__arrow_child(schema, options->on[i], &key[i]) == NULL)
+            return lmn_fail(err, LMN_E_NOT_FOUND, "key column \"%.100s\" is not in the rows",
+                            options->on[i]);
+    }
+    return LMN_OK;
+}
+
+static enum lmn_status index_source(struct merge *merge, struct lmn_error *err)
+{
+    struct source *source = &merge->source;
+    enum lmn_status st = find_keys(merge, &source->schema, &merge->key, err);
+
+    if (st == LMN_OK)
+        st = lmn__key_index_new(merge->env, &source->schema, merge->key, merge->options->on_count,
+                                &merge->index, err);
+    for (uint64_t i = 0; st == LMN_OK && i < source->count; i++)
+        st = lmn__key_index_add(merge->index, &source->batch[i], merge->key, err);
+    if (st != LMN_OK)
+        return st;
+    lmn__free(merge->env, source->matched);
+    source->matched = lmn__calloc(merge->env, lmn__bits_bytes(source->row_count) + 1, 1);
+    return source->matched != NULL ? LMN_OK : lmn__no_memory(err, "matched rows", 0);
+}
+
+static enum lmn_status add_pair(struct merge *merge, struct pair pair, struct lmn_error *err)
+{
+    if (merge->pair_count == merge->pair_room) {
+        uint64_t room = merge->pair_room != 0 ? merge->pair_room * 2 : 1024;
+        struct pair *grown = lmn__realloc(merge->env, merge->pair, room * sizeof *grown);
+
+        if (grown == NULL)
+            return lmn__no_memory(err, "matched rows", room * sizeof *grown);
+        merge->pair = grown;
+        merge->pair_room = room;
+    }
+    merge->pair[merge->pair_count++] = pair;
+    return LMN_OK;
+}
+
+static enum lmn_status key_exists(struct merge *merge, const struct ArrowArray *batch, uint64_t row,
+                                  struct lmn_error *err)
+{
+    char text[160];
+
+    lmn__key_index_text(merge->index, batch, merge->table_key, row, text, sizeof text);
+    return lmn_fail(err, LMN_E_EXISTS, "the key %s is in the table already", text);
+}
+
+/* Look up one batch of the table's keys. */
+static enum lmn_status match_batch(struct merge *merge, const struct ArrowArray *batch,
+                                   const struct lmn__expr *orphans, uint64_t *row,
+                                   struct lmn_error *err)
+{
+    const struct ArrowArray *ids = batch->children[batch->n_children - 2];
+    const struct ArrowArray *addresses = batch->children[batch->n_children - 1];
+    const uint64_t *id = (const uint64_t *)ids->buffers[1] + ids->offset;
+    const uint64_t *address = (const uint64_t *)addresses->buffers[1] + addresses->offset;
+    bool removes = merge->options->not_in_source == LMN_MERGE_DELETE;
+    uint8_t *chosen = NULL;
+    uint64_t chosen_count;
+    enum lmn_status st = lmn__key_index_find(merge->index, batch, merge->table_key, row, err);
+
+    if (st == LMN_OK && removes && orphans != NULL) {
+        chosen = lmn__alloc(merge->env, lmn__bits_bytes((uint64_t)batch->length) + 8);
+        st = chosen != NULL ? lmn__expr_select(orphans, batch, chosen, &chosen_count, err)
+                            : lmn__no_memory(err, "a batch", 0);
+    }
+    for (uint64_t i = 0; st == LMN_OK && i < (uint64_t)batch->length; i++) {
+        if (row[i] != LMN__NO_ROW) {
+            lmn__bit_set(merge->source.matched, row[i]);
+            if (merge->options->matched == LMN_MERGE_FAIL)
+                st = key_exists(merge, batch, i, err);
+            else if (merge->options->matched != LMN_MERGE_SKIP)
+                st = add_pair(merge, (struct pair){ row[i], address[i], id[i] }, err);
+        } else if (removes && (chosen == NULL || lmn__bit_get(chosen, i))) {
+            st = lmn__touched_add(&merge->move.touched, &address[i], 1, err);
+            merge->result.deleted++;
+        }
+    }
+    lmn__free(merge->env, chosen);
+    return st;
+}
+
+/* The columns that the scan of keys reads: the keys, and what the condition for orphans names. */
+static enum lmn_status key_scan_columns(struct merge *merge, struct lmn__expr *orphans,
+                                        const char ***name_out, uint32_t *count_out,
+                                        struct lmn_error *err)
+{
+    const struct lmn_merge_options *options = merge->options;
+    const char *const *path = NULL;
+    uint32_t more = 0;
+    const char **name;
+    enum lmn_status st = orphans != NULL ? lmn__expr_paths(orphans, &path, &more, err) : LMN_OK;
+
+    if (st != LMN_OK)
+        return st;
+    name = lmn__arena_array(&merge->arena, options->on_count + more, sizeof *name);
+    if (name == NULL)
+        return lmn__arena_fail(&merge->arena, "columns", err);
+    *count_out = 0;
+    for (uint32_t i = 0; i < options->on_count; i++)
+        name[(*count_out)++] = options->on[i];
+    for (uint32_t i = 0; i < more; i++) {
+        bool known = false;
+
+        for (uint32_t k = 0; k < *count_out; k++)
+            known = known || strcmp(name[k], path[i]) == 0;
+        if (!known)
+            name[(*count_out)++] = path[i];
+    }
+    *name_out = name;
+    return LMN_OK;
+}
+
+static enum lmn_status match_stream(struct merge *merge, struct ArrowArrayStream *stream,
+                                    struct lmn__expr *orphans, struct lmn_error *err)
+{
+    struct ArrowSchema schema;
+    struct ArrowArray batch;
+    uint64_t *row = NULL, room = 0;
+    enum lmn_status st = lmn__stream_schema(stream, &schema, err);
+
+    if (st != LMN_OK)
+        return st;
+    st = find_keys(merge, &schema, &merge->table_key, err);
+    for (uint32_t i = 0; st == LMN_OK && i < merge->options->on_count; i++)
+        st = lmn__arrow_type_check(merge->source.schema.children[merge->key[i]],
+                                   schema.children[merge->table_key[i]], err);
+    if (st == LMN_OK && orphans != NULL)
+        st = lmn__expr_bind_condition(orphans, &schema, NULL, err);
+    while (st == LMN_OK && (st = lmn_table_scan_next(stream, &batch, err)) == LMN_OK &&
+           batch.release != NULL) {
+        if ((uint64_t)batch.length > room) {
+            uint64_t *grown = lmn__realloc(merge->env, row, (uint64_t)batch.length * sizeof *grown);
+
+            st = grown != NULL ? LMN_OK : lmn__no_memory(err, "a batch", 0);
+            row = grown != NULL ? grown : row;
+            room = grown != NULL ? (uint64_t)batch.length : room;
+        }
+        if (st == LMN_OK)
+            st = match_batch(merge, &batch, orphans, row, err);
+        batch.release(&batch);
+    }
+    lmn__free(merge->env, row);
+    schema.release(&schema);
+    return st;
+}
+
+/* Scan the table's keys and find the pairs. */
+static enum lmn_status match_table(struct merge *merge, struct lmn_error *err)
+{
+    struct lmn_scan_options scan = { .with_row_id = true,
+                                     .with_row_address = true,
+                                     .batch_rows_max = 65536 };
+    const char *where = merge->options->not_in_source == LMN_MERGE_DELETE
+                            ? merge->options->not_in_source_where
+                            : NULL;
+    struct lmn__expr *orphans = NULL;
+    struct ArrowArrayStream stream;
+    const char **name = NULL;
+    enum lmn_status st = LMN_OK;
+
+    if (where != NULL)
+        st = lmn__expr_parse(merge->env, where, &orphans, err);
+    if (st == LMN_OK)
+        st = key_scan_columns(merge, orphans, &name, &scan.column_count, err);
+    scan.column = name;
+    if (st == LMN_OK)
+        st = lmn_table_scan(merge->pinned, &scan, &stream, err);
+    if (st == LMN_OK) {
+        st = match_stream(merge, &stream, orphans, err);
+        stream.release(&stream);
+    }
+    lmn__expr_free(orphans);
+    return st;
+}
+
+static int compare_pairs(const void *a, const void *b)
+{
+    const struct pair *x = a, *y = b;
+
+    return x->source != y->source ? (x->source < y->source ? -1 : 1)
+                                  : (x->address > y->address) - (x->address < y->address);
+}
+
+/* The batch of a source row. */
+static uint64_t batch_of(const struct source *source, uint64_t row)
+{
+    uint64_t low = 0, high = source->count;
+
+    while (high - low > 1) {
+        uint64_t middle = low + (high - low) / 2;
+
+        if (source->first[middle] <= row)
+            low = middle;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* Some pairs whose source rows are in one batch: take what their rows will be. */
+static enum lmn_status update_pairs(struct merge *merge, const struct pair *pair, uint64_t count,
+                                    uint64_t batch, struct lmn_error *err)
+{
+    struct lmn__merge_rows rows = { .env = merge->env,
+                                    .table = merge->pinned,
+                                    .manifest = merge->manifest,
+                                    .given = &merge->given,
+                                    .where = merge->options->matched_where,
+                                    .source_schema = &merge->source.schema };
+    uint64_t *place = lmn__calloc(merge->env, count * 3, sizeof *place);
+    uint64_t *id, *address, kept;
+    struct lmn__conform whole;
+    struct ArrowArray made;
+    enum lmn_status st;
+
+    if (place == NULL)
+        return lmn__no_memory(err, "a batch", count * 3 * sizeof *place);
+    id = place + count;
+    address = place + 2 * count;
+    for (uint64_t i = 0; i < count; i++) {
+        place[i] = pair[i].source - merge->source.first[batch];
+        id[i] = pair[i].id;
+        address[i] = pair[i].address;
+    }
+    st = lmn__merge_rows_make(&rows, &merge->source.batch[batch], place, id, address, count, &made,
+                              &kept, &whole, err);
+    if (st == LMN_OK) {
+        if (kept != 0)
+            st = lmn__move_rows(&merge->move, &whole, &made, address, id, err);
+        merge->result.updated += kept;
+        merge->result.skipped += count - kept;
+        made.release(&made);
+        lmn__conform_deinit(&whole);
+    }
+    lmn__free(merge->env, place);
+    return st;
+}
+
+static enum lmn_status update_all(struct merge *merge, struct lmn_error *err)
+{
+    enum lmn_status st = LMN_OK;
+
+    if (merge->pair_count != 0)
+        qsort(merge->pair, merge->pair_count, sizeof *merge->pair, compare_pairs);
+    for (uint64_t i = 0; st == LMN_OK && i < merge->pair_count;) {
+        uint64_t batch = batch_of(&merge->source, merge->pair[i].source), count = 1;
+        uint64_t end = batch + 1 < merge->source.count ? merge->source.first[batch + 1]
+                                                       : merge->source.row_count;
+
+        while (i + count < merge->pair_count && count < PAIRS_AT_ONCE &&
+               merge->pair[i + count].source < end)
+            count++;
+        st = update_pairs(merge, &merge->pair[i], count, batch, err);
+        i += count;
+    }
+    return st;
+}
+
+static enum lmn_status delete_pairs(struct merge *merge, struct lmn_error *err)
+{
+    enum lmn_status st = LMN_OK;
+
+    for (uint64_t i = 0; st == LMN_OK && i < merge->pair_count; i++)
+        st = lmn__touched_add(&merge->move.touched, &merge->pair[i].address, 1, err);
+    merge->result.deleted += merge->pair_count;
+    return st;
+}
+
+/* Insert the rows of one batch of the source that have no pair. */
+static enum lmn_status insert_batch(struct merge *merge, uint64_t batch, struct lmn_error *err)
+{
+    const struct ArrowArray *rows = &merge->source.batch[batch];
+    uint64_t *index = lmn__calloc(merge->env, (uint64_t)rows->length + 1, sizeof *index);
+    const struct lmn__layout *layout;
+    struct ArrowArray view, picked;
+    struct lmn__arena arena;
+    uint64_t count = 0;
+    enum lmn_status st;
+
+    if (index == NULL)
+        return lmn__no_memory(err, "a batch", 0);
+    for (uint64_t i = 0; i < (uint64_t)rows->length; i++) {
+        if (!lmn__bit_get(merge->source.matched, merge->source.first[batch] + i))
+            index[count++] = i;
+    }
+    merge->result.inserted += count;
+    lmn__arena_init(&arena, merge->env, 0);
+    st = lmn__conform_batch(&merge->given, rows, &view, err);
+    if (st == LMN_OK && count == (uint64_t)rows->length) {
+        st = lmn__move_insert(&merge->move, &merge->given, &view, err);
+    } else if (st == LMN_OK && count != 0) {
+        st = lmn__layout_from_schema(&merge->given.schema, &arena, &layout, err);
+        if (st == LMN_OK)
+            st = lmn__array_gather(merge->env, layout, &view, index, count, &picked, err);
+        if (st == LMN_OK) {
+            st = lmn__move_insert(&merge->move, &merge->given, &picked, err);
+            picked.release(&picked);
+        }
+    }
+    lmn__arena_deinit(&arena);
+    lmn__free(merge->env, index);
+    return st;
+}
+
+static enum lmn_status not_there(struct merge *merge, struct lmn_error *err)
+{
+    for (uint64_t row = 0; row < merge->source.row_count; row++) {
+        uint64_t batch = batch_of(&merge->source, row);
+        char text[160];
+
+        if (lmn__bit_get(merge->source.matched, row))
+            continue;
+        lmn__key_index_text(merge->index, &merge->source.batch[batch], merge->key,
+                            row - merge->source.first[batch], text, sizeof text);
+        return lmn_fail(err, LMN_E_NOT_FOUND, "the key %s is not in the table", text);
+    }
+    return LMN_OK;
+}
+
+static enum lmn_status apply_pairs(struct merge *merge, struct lmn_error *err)
+{
+    const struct lmn_merge_options *options = merge->options;
+    enum lmn_status st = LMN_OK;
+
+    if (options->not_matched == LMN_MERGE_FAIL)
+        st = not_there(merge, err);
+    if (st == LMN_OK && options->matched == LMN_MERGE_UPDATE)
+        st = update_all(merge, err);
+    else if (st == LMN_OK && options->matched == LMN_MERGE_DELETE)
+        st = delete_pairs(merge, err);
+    for (uint64_t i = 0;
+         st == LMN_OK && options->not_matched == LMN_MERGE_INSERT && i < merge->source.count; i++)
+        st = insert_batch(merge, i, err);
+    return st;
+}
+
+/* The ids of all columns that the source sets. */
+static enum lmn_status modified_fields(struct merge *merge, struct lmn__pb_u64s *fields_out,
+                                       struct lmn_error *err)
+{
+    fields_out->item = lmn__arena_array(&merge->arena, merge->given.column_count,
+                                        sizeof *fields_out->item);
+    fields_out->count = 0;
+    if (fields_out->item == NULL)
+        return lmn__arena_fail(&merge->arena, "fields", err);
+    for (uint32_t i = 0; i < merge->given.column_count; i++)
+        fields_out->item[fields_out->count++] = (uint64_t)merge->given.column[i]->field->id;
+    return LMN_OK;
+}
+
+static enum lmn_status merge_once(struct merge *merge, bool *again_out, struct lmn_error *err)
+{
+    struct lmn__pb_u64s modified = { 0 };
+    bool inserts = merge->options->not_matched == LMN_MERGE_INSERT;
+    enum lmn_status st = lmn__manifest_check_writable(merge->manifest, err);
+
+    if (st == LMN_OK)
+        st = lmn__table_new(merge->table->store, merge->manifest, &merge->pinned, err);
+    if (st == LMN_OK)
+        st = lmn__conform_init(&merge->given, merge->env, &merge->manifest->schema,
+                               &merge->source.schema, !inserts, err);
+    if (st == LMN_OK)
+        st = index_source(merge, err);
+    if (st == LMN_OK)
+        st = match_table(merge, err);
+    if (st == LMN_OK)
+        st = apply_pairs(merge, err);
+    if (st == LMN_OK)
+        st = modified_fields(merge, &modified, err);
+    return st == LMN_OK ? lmn__move_commit(&merge->move, modified, inserts, again_out, err) : st;
+}
+
+static enum lmn_status attempt_merge(void *context, bool *again_out, struct lmn_error *err)
+{
+    struct merge *merge = context;
+    enum lmn_status st;
+
+    merge->result = (struct lmn_merge_result){ 0 };
+    merge->manifest = lmn__table_manifest(merge->table);
+    lmn__arena_init(&merge->arena, merge->env, 0);
+    lmn__move_init(&merge->move, merge->table, merge->manifest, &merge->options->write);
+    st = merge_once(merge, again_out, err);
+    lmn__move_deinit(&merge->move);
+    lmn__key_index_free(merge->index);
+    if (merge->given.env != NULL)
+        lmn__conform_deinit(&merge->given);
+    merge->given = (struct lmn__conform){ 0 };
+    merge->index = NULL;
+    lmn__free(merge->env, merge->pair);
+    merge->pair = NULL;
+    merge->pair_count = merge->pair_room = 0;
+    lmn__arena_deinit(&merge->arena);
+    lmn_table_release(merge->pinned);
+    merge->pinned = NULL;
+    lmn__manifest_release(merge->manifest);
+    return st;
+}
+
+static enum lmn_status check_options(const struct lmn_merge_options *options, struct lmn_error *err)
+{
+    bool matched = options->matched != LMN_MERGE_INSERT;
+    bool not_matched = options->not_matched != LMN_MERGE_UPDATE &&
+                       options->not_matched != LMN_MERGE_DELETE;
+    bool orphans = options->not_in_source == LMN_MERGE_SKIP ||
+                   options->not_in_source == LMN_MERGE_DELETE;
+
+    if (options->on_count == 0)
+        return lmn_fail(err, LMN_E_INVALID, "a merge needs the names of its key columns");
+    if (!matched || !not_matched || !orphans)
+        return lmn_fail(err, LMN_E_INVALID,
+                        "a merge can update, delete or refuse matched rows, insert or refuse "
+                        "others, and delete rows that are not in the source");
+    return LMN_OK;
+}
+
+enum lmn_status lmn_table_merge(struct lmn_table *table, struct ArrowArrayStream *stream,
+                                const struct lmn_merge_options *options,
+                                struct lmn_merge_result *result_out, struct lmn_error *err)
+{
+    struct merge merge = { .table = table, .env = table->env, .options = options };
+    enum lmn_status st = check_options(options, err);
+
+    if (st == LMN_OK)
+        st = read_source(&merge, stream, err);
+    if (st == LMN_OK)
+        st = lmn__change_make(table, attempt_merge, &merge, err);
+    if (result_out != NULL)
+        *result_out = st == LMN_OK ? merge.result : (struct lmn_merge_result){ 0 };
+    source_deinit(&merge);
+    stream->release(stream);
+    return st;
+}

@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "table/merge_where.h"
+
+#include <leman/table_scan.h>
+#include <nanoarrow/nanoarrow.h>
+
+#include "arrow/adopt.h"
+#include "arrow/gather.h"
+#include "arrow/schema.h"
+#include "base/bits.h"
+#include "base/error.h"
+#include "expr/expr.h"
+
+static const char source_name[] = "source", target_name[] = "target";
+
+/* Rows of an array of type `schema` by number. */
+static enum lmn_status gather(struct lmn_env *env, const struct ArrowSchema *schema,
+                              const struct ArrowArray *array, const uint64_t *place, uint64_t count,
+                              struct ArrowArray *array_out, struct lmn_error *err)
+{
+    const struct lmn__layout *layout;
+    struct lmn__arena arena;
+    enum lmn_status st;
+
+    *array_out = (struct ArrowArray){ 0 };
+    lmn__arena_init(&arena, env, 0);
+    st = lmn__layout_from_schema(schema, &arena, &layout, err);
+    if (st == LMN_OK)
+        st = lmn__array_gather(env, layout, array, place, count, array_out, err);
+    lmn__arena_deinit(&arena);
+    return st;
+}
+
+/* The columns of the table that the condition names; at least one, so that rows have a type. */
+static enum lmn_status target_columns(const struct lmn__merge_rows *merge, struct lmn__expr *expr,
+                                      struct lmn__arena *arena, const char ***name_out,
+                                      uint32_t *count_out, struct lmn_error *err)
+{
+    const size_t skip = sizeof target_name; /* with the dot */
+    const char *const *path;
+    const char **name;
+    uint32_t count;
+    enum lmn_status st = lmn__expr_paths(expr, &path, &count, err);
+
+    *count_out = 0;
+    if (st != LMN_OK)
+        return st;
+    name = lmn__arena_array(arena, count + 1, sizeof *name);
+    if (name == NULL)
+        return lmn__arena_fail(arena, "columns", err);
+    for (uint32_t i = 0; i < count; i++) {
+        if (strncmp(path[i], target_name, skip - 1) == 0 && path[i][skip - 1] == '.')
+            name[(*count_out)++] = path[i] + skip;
+    }
+    if (*count_out == 0)
+        name[(*count_out)++] = merge->manifest->schema.top->name;
+    *name_out = name;
+    return LMN_OK;
+}
+
+/* A struct of the two sides; the arrays and the second schema move into it. */
+static enum lmn_status make_sides(const struct lmn__merge_rows *merge, struct ArrowArray *source,
+                                  struct ArrowSchema *target_schema, struct ArrowArray *target,
+                                  struct ArrowSchema *schema_out, struct ArrowArray *array_out,
+                                  struct lmn_error *err)
+{
+    enum lmn_status st = lmn__adopt_new(merge->env, 1, 2, false, array_out, err);
+
+    *schema_out = (struct ArrowSchema){ 0 };
+    if (st != LMN_OK)
+        return st;
+    array_out->length = source->length;
+    ArrowArrayMove(source, array_out->children[0]);
+    ArrowArrayMove(target, array_out->children[1]);
+    ArrowSchemaInit(schema_out);
+    if (ArrowSchemaSetTypeStruct(schema_out, 2) != NANOARROW_OK)
+        return lmn__no_memory(err, "a schema", 0);
+    schema_out->children[0]->release(schema_out->children[0]);
+    schema_out->children[1]->release(schema_out->children[1]);
+    ArrowSchemaMove(target_schema, schema_out->children[1]);
+    if (ArrowSchemaDeepCopy(merge->source_schema, schema_out->children[0]) != NANOARROW_OK ||
+        ArrowSchemaSetName(schema_out->children[0], source_name) != NANOARROW_OK ||
+        ArrowSchemaSetName(schema_out->children[1], target_name) != NANOARROW_OK)
+        return lmn__no_memory(err, "a schema", 0);
+    return LMN_OK;
+}
+
+/* Evaluate the condition; `bits` has room for the pairs. */
+static enum lmn_status select_pairs(const struct lmn__merge_rows *merge, struct lmn__expr *expr,
+                                    const struct ArrowArray *batch, const uint64_t *place,
+                                    const uint64_t *id, uint64_t count, uint8_t *bits,
+                                    uint64_t *kept_out, struct lmn_error *err)
+{
+    struct ArrowArray source = { 0 }, target = { 0 }, sides = { 0 };
+    struct ArrowSchema target_schema = { 0 }, sides_schema = { 0 };
+    struct lmn_scan_options options = { .blobs = LMN_BLOB_BYTES };
+    struct lmn__arena arena;
+    const char **name = NULL;
+    enum lmn_status st;
+
+    lmn__arena_init(&arena, merge->env, 0);
+    st = target_columns(merge, expr, &arena, &name, &options.column_count, err);
+    options.column = name;
+    if (st == LMN_OK)
+        st = lmn_table_take_ids(merge->table, id, count, &options, &target_schema, &target, err);
+    if (st == LMN_OK)
+        st = gather(merge->env, merge->source_schema, batch, place, count, &source, err);
+    if (st == LMN_OK)
+        st = make_sides(merge, &source, &target_schema, &target, &sides_schema, &sides, err);
+    if (st == LMN_OK)
+        st = lmn__expr_bind_condition(expr, &sides_schema, NULL, err);
+    if (st == LMN_OK)
+        st = lmn__expr_select(expr, &sides, bits, kept_out, err);
+    if (source.release != NULL)
+        source.release(&source);
+    if (target.release != NULL)
+        target.release(&target);
+    if (sides.release != NULL)
+        sides.release(&sides);
+    if (target_schema.release != NULL)
+        target_schema.release(&target_schema);
+    if (sides_schema.release != NULL)
+        sides_schema.release(&sides_schema);
+    lmn__arena_deinit(&arena);
+    return st;
+}
+
+/* Leave out the pairs for which the condition does not hold. */
+static enum lmn_status filter_pairs(const struct lmn__merge_rows *merge,
+                                    const struct ArrowArray *batch, uint64_t *place, uint64_t *id,
+                                    uint64_t *address, uint64_t count, uint64_t *kept_out,
+                                    struct lmn_error *err)
+{
+    struct lmn__expr *expr;
+    uint8_t *bits;
+    uint64_t kept = 0;
+    enum lmn_status st = lmn__expr_parse(merge->env, merge->where, &expr, err);
+
+    if (st != LMN_OK)
+        return st;
+    bits = lmn__alloc(merge->env, lmn__bits_bytes(count) + 8);
+    st = bits != NULL ? select_pairs(merge, expr, batch, place, id, count, bits, kept_out, err)
+                      : lmn__no_memory(err, "a batch", 0);
+    for (uint64_t i = 0; st == LMN_OK && i < count; i++) {
+        if (!lmn__bit_get(bits, i))
+            continue;
+        place[kept] = place[i];
+        id[kept] = id[i];
+        address[kept++] = address[i];
+    }
+    lmn__free(merge->env, bits);
+    lmn__expr_free(expr);
+    return st;
+}
+
+/* Every column of the table, as rows are written. */
+static enum lmn_status whole_init(const struct lmn__merge_rows *merge, struct lmn__conform *whole,
+                                  struct lmn_error *err)
+{
+    struct lmn__projection all;
+    struct ArrowSchema schema;
+    enum lmn_status st = lmn__projection_init(&all, merge->env, &merge->manifest->schema, NULL, 0,
+                                              true, err);
+
+    *whole = (struct lmn__conform){ 0 };
+    if (st != LMN_OK)
+        return st;
+    st = lmn__projection_schema(&all, &schema, err);
+    lmn__projection_deinit(&all);
+    if (st != LMN_OK)
+        return st;
+    st = lmn__conform_init(whole, merge->env, &merge->manifest->schema, &schema, false, err);
+    schema.release(&schema);
+    return st;
+}
+
+/* Number of a table's column among those that the source has, or -1. */
+static int64_t given_number(const struct lmn__conform *given, const struct lmn__node *node)
+{
+    for (uint32_t i = 0; i < given->column_count; i++) {
+        if (given->column[i] == node)
+            return i;
+    }
+    return -1;
+}
+
+/* The values that the table has in columns that the source has not. */
+static enum lmn_status take_missing(const struct lmn__merge_rows *merge,
+                                    const struct lmn__conform *whole, const uint64_t *id,
+                                    uint64_t count, struct ArrowArray *array_out,
+                                    struct lmn_error *err)
+{
+    const char **name = lmn__calloc(merge->env, whole->column_count, sizeof *name);
+    struct lmn_scan_options options = { .blobs = LMN_BLOB_BYTES, .column = name };
+    struct ArrowSchema schema;
+    enum lmn_status st = LMN_OK;
+
+    *array_out = (struct ArrowArray){ 0 };
+    if (name == NULL)
+        return lmn__no_memory(err, "columns", 0);
+    for (uint32_t i = 0; i < whole->column_count; i++) {
+        if (given_number(merge->given, whole->column[i]) < 0)
+            name[options.column_count++] = whole->column[i]->name;
+    }
+    if (options.column_count != 0) {
+        st = lmn_table_take_ids(merge->table, id, count, &options, &schema, array_out, err);
+        if (st == LMN_OK)
+            schema.release(&schema);
+    }
+    lmn__free(merge->env, name);
+    return st;
+}
+
+enum lmn_status lmn__merge_rows_make(const struct lmn__merge_rows *merge,
+                                     const struct ArrowArray *batch, uint64_t *place, uint64_t *id,
+                                     uint64_t *address, uint64_t count, struct ArrowArray *rows_out,
+                                     uint64_t *kept_out, struct lmn__conform *whole_out,
+                                     struct lmn_error *err)
+{
+    struct ArrowArray view, source = { 0 }, table = { 0 };
+    uint32_t missing = 0;
+    enum lmn_status st = LMN_OK;
+
+    *rows_out = (struct ArrowArray){ 0 };
+    *whole_out = (struct lmn__conform){ 0 };
+    *kept_out = count;
+    if (merge->where != NULL)
+        st = filter_pairs(merge, batch, place, id, address, count, kept_out, err);
+    if (st == LMN_OK)
+        st = whole_init(merge, whole_out, err);
+    if (st != LMN_OK)
+        return st;
+    st = lmn__conform_batch(merge->given, batch, &view, err);
+    if (st == LMN_OK)
+        st = gather(merge->env, &merge->given->schema, &view, place, *kept_out, &source, err);
+    if (st == LMN_OK)
+        st = take_missing(merge, whole_out, id, *kept_out, &table, err);
+    if (st == LMN_OK)
+        st = lmn__adopt_new(merge->env, 1, whole_out->column_count, false, rows_out, err);
+    for (uint32_t i = 0; st == LMN_OK && i < whole_out->column_count; i++) {
+        int64_t number = given_number(merge->given, whole_out->column[i]);
+
+        ArrowArrayMove(number >= 0 ? source.children[number] : table.children[missing++],
+                       rows_out->children[i]);
+    }
+    rows_out->length = (int64_t)*kept_out;
+    if (source.release != NULL)
+        source.release(&source);
+    if (table.release != NULL)
+        table.release(&table);
+    if (st != LMN_OK)
+        lmn__conform_deinit(whole_out);
+    return st;
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * merge_where.h - what matched rows become: source values over those of the table, where a
+ * condition on both holds.
+ */
+#ifndef LMN_TABLE_MERGE_WHERE_H
+#define LMN_TABLE_MERGE_WHERE_H
+
+#include "table/conform.h"
+#include "table/table.h"
+
+struct lmn__merge_rows {
+    struct lmn_env *env;
+    struct lmn_table *table; /* stands at the version that is read */
+    struct lmn__manifest *manifest;
+    struct lmn__conform *given; /* the source's columns as the table wants them */
+    const char *where;          /* over "source.x" and "target.x"; NULL: always */
+    const struct ArrowSchema *source_schema;
+};
+
+/*
+ * The whole rows of `count` pairs: row place[i] of `batch`, and the table's row with id[i]. Pairs
+ * for which the condition does not hold are left out; id and address are moved up, *kept_out is how
+ * many are left.
+ *
+ * *rows_out is of the type of *whole_out: every column of the table. The caller frees both.
+ */
+LMN_MUST_USE enum lmn_status lmn__merge_rows_make(const struct lmn__merge_rows *merge,
+                                                  const struct ArrowArray *batch, uint64_t *place,
+                                                  uint64_t *id, uint64_t *address, uint64_t count,
+                                                  struct ArrowArray *rows_out, uint64_t *kept_out,
+                                                  struct lmn__conform *whole_out,
+                                                  struct lmn_error *err);
+
+#endif
