@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * table_columns.h - add, drop, rename and widen columns of a table.
+ *
+ * Columns that a call is not about are not rewritten. Every call is one commit; see table_write.h.
+ */
+#ifndef LEMAN_TABLE_COLUMNS_H
+#define LEMAN_TABLE_COLUMNS_H
+
+#include <leman/table_write.h>
+
+/*
+ * Add columns of type `schema`, a struct of them, that are null in every row. Nothing but the
+ * schema changes.
+ *
+ * LMN_E_EXISTS   a column of that name is there
+ * LMN_E_INVALID  a column that is declared to have no nulls
+ */
+LMN_API LMN_MUST_USE enum lmn_status lmn_table_add_null_columns(struct lmn_table *table,
+                                                                const struct ArrowSchema *schema,
+                                                                struct lmn_error *err);
+
+/*
+ * Add columns computed from the row by expressions.
+ *
+ * LMN_E_EXISTS   a column of that name is there
+ * LMN_E_INVALID  a wrong expression
+ */
+LMN_API LMN_MUST_USE enum lmn_status lmn_table_add_columns(struct lmn_table *table,
+                                                           const struct lmn_assignment *column,
+                                                           uint32_t count, struct lmn_error *err);
+
+/*
+ * Add the columns of `stream`, whose rows are joined to those of the table: by the key columns
+ * `on`, or with `on_count` 0 by position. Rows of the table without a match get nulls.
+ *
+ * LMN_E_EXISTS   a column of that name is there
+ * LMN_E_INVALID  a key is there twice; by position: another number of rows
+ */
+LMN_API LMN_MUST_USE enum lmn_status lmn_table_join_columns(struct lmn_table *table,
+                                                            struct ArrowArrayStream *stream,
+                                                            const char *const *on,
+                                                            uint32_t on_count,
+                                                            struct lmn_error *err);
+
+/* Drop columns, or fields of structs by path. LMN_E_INVALID when none would be left. */
+LMN_API LMN_MUST_USE enum lmn_status lmn_table_drop_columns(struct lmn_table *table,
+                                                            const char *const *column,
+                                                            uint32_t count, struct lmn_error *err);
+
+/* Give a column, or a field of a struct, another name. LMN_E_EXISTS when that is taken. */
+LMN_API LMN_MUST_USE enum lmn_status lmn_table_rename_column(struct lmn_table *table,
+                                                             const char *column, const char *name,
+                                                             struct lmn_error *err);
+
+/*
+ * Give a column a wider type, e.g. int32 to int64. Only this column is rewritten.
+ *
+ * LMN_E_INVALID  the type cannot hold every value of the column
+ */
+LMN_API LMN_MUST_USE enum lmn_status lmn_table_widen_column(struct lmn_table *table,
+                                                            const char *column,
+                                                            const struct ArrowSchema *type,
+                                                            struct lmn_error *err);
+
+#endif
