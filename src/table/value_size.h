@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * value_size.h - how many bytes the values of a column have, one by one.
+ *
+ * What counts is the value itself: the bytes of a string, the items of a list, the content of a
+ * blob; neither offsets nor validity. A null has none, but in a type of fixed width it takes its
+ * place like any other value.
+ */
+#ifndef LMN_TABLE_VALUE_SIZE_H
+#define LMN_TABLE_VALUE_SIZE_H
+
+#include <leman/table.h>
+
+#include "arrow/layout.h"
+#include "format/schema.h"
+
+/*
+ * Bytes of every value of a column, in *bytes_out; false when they differ from value to value.
+ * `layout` is how the column is read, its blobs as descriptors.
+ */
+bool lmn__value_size_fixed(const struct lmn__node *column, const struct lmn__layout *layout,
+                           uint64_t *bytes_out);
+
+/*
+ * The largest value among the live rows of a fragment, in *bytes_out: 0 without rows. Reads the
+ * column, of blobs the descriptors only.
+ *
+ * Fails as lmn_table_scan() does.
+ */
+LMN_MUST_USE enum lmn_status lmn__value_size_largest(struct lmn_table *table,
+                                                     const struct lmn__node *column,
+                                                     const struct lmn__layout *layout,
+                                                     uint64_t fragment_id, uint64_t *bytes_out,
+                                                     struct lmn_error *err);
+
+#endif
