@@ -333,3 +333,58 @@ bool same_slots(const struct ArrowSchema *schema, const struct ArrowArray *a, ui
     ArrowArrayViewReset(&view_b);
     return same;
 }
+
+struct part_stream {
+    const struct sample *sample;
+    int64_t at, end, step;
+};
+
+static int part_schema(struct ArrowArrayStream *stream, struct ArrowSchema *schema_out)
+{
+    const struct part_stream *part = stream->private_data;
+
+    return ArrowSchemaDeepCopy(&part->sample->schema, schema_out);
+}
+
+static void part_release(struct ArrowArray *array)
+{
+    array->release = NULL;
+}
+
+static int part_next(struct ArrowArrayStream *stream, struct ArrowArray *array_out)
+{
+    struct part_stream *part = stream->private_data;
+
+    *array_out = (struct ArrowArray){ 0 };
+    if (part->at == part->end)
+        return 0;
+    *array_out = part->sample->rows;
+    array_out->offset = part->at;
+    array_out->length = part->end - part->at < part->step ? part->end - part->at : part->step;
+    array_out->release = part_release;
+    part->at += array_out->length;
+    return 0;
+}
+
+static const char *part_error(struct ArrowArrayStream *stream)
+{
+    (void)stream;
+    return NULL;
+}
+
+static void part_free(struct ArrowArrayStream *stream)
+{
+    free(stream->private_data);
+    stream->release = NULL;
+}
+
+void sample_stream(const struct sample *sample, uint64_t first, uint64_t count, uint64_t batch_rows,
+                   struct ArrowArrayStream *stream_out)
+{
+    struct part_stream *part = malloc(sizeof *part);
+
+    CHECK(part != NULL);
+    *part = (struct part_stream){ sample, (int64_t)first, (int64_t)(first + count),
+                                  (int64_t)batch_rows };
+    *stream_out = (struct ArrowArrayStream){ part_schema, part_next, part_error, part_free, part };
+}

@@ -34,6 +34,13 @@ enum lmn_status sample_write(const struct sample *sample, struct lmn_store *stor
                              const struct lmn_file_writer_options *options, uint64_t batch_rows,
                              struct lmn_error *err);
 
+/*
+ * Rows [first, first + count) as a stream of batches of at most `batch_rows`. It borrows from the
+ * sample; its consumer releases it.
+ */
+void sample_stream(const struct sample *sample, uint64_t first, uint64_t count, uint64_t batch_rows,
+                   struct ArrowArrayStream *stream_out);
+
 /* Number of columns of the sample type, and their names. */
 int sample_column_count(void);
 const char *sample_column_name(int index);
