@@ -2,12 +2,24 @@
 /* Input: a whole file. It is opened, inspected, scanned, and rows are taken from it. */
 #include <leman/leman.h>
 
+#include "format/checksum.h"
 #include "input.h"
 #include "store/draft.h"
 
 enum { BATCHES_MAX = 64 };
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
+
+static void check_sums(struct lmn_file *file)
+{
+    struct lmn__checksums checksums;
+    struct lmn__arena arena;
+
+    lmn__arena_init(&arena, file->env, 0);
+    if (lmn__checksums_read(file, &arena, &checksums, NULL) == LMN_OK && checksums.there)
+        (void)!lmn__checksums_check(&checksums, file, 0, 0, NULL);
+    lmn__arena_deinit(&arena);
+}
 
 static void scan(struct lmn_file *file, enum lmn_blob_mode blobs)
 {
@@ -45,6 +57,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
             array.release(&array);
         if (lmn_file_inspect(file, &report, NULL) == LMN_OK)
             lmn_file_report_free(report);
+        check_sums(file);
         scan(file, LMN_BLOB_DESCRIPTORS);
         scan(file, LMN_BLOB_BYTES);
         lmn_file_release(file);

@@ -23,7 +23,7 @@ static void decode(const struct lmn__encoding *encoding, const struct lmn__span 
         (void)!lmn__fixed_decode(&scratch, encoding, buffer, buffers, bits, count, first, take, out,
                                  NULL);
     }
-    (void)!lmn__fixed_decode_block(&scratch, encoding, buffer[0], bits, count, out, NULL);
+    (void)!lmn__fixed_decode_block(&scratch, encoding, buffer[0], bits, count, 0, count, out, NULL);
     lmn__scratch_deinit(&scratch);
     free(out);
 }

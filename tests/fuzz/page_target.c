@@ -78,7 +78,7 @@ static void read_rows(const struct lmn__page *page, const struct page_input *inp
     if (data.len != 0)
         data = (struct lmn__span){ data.data + from, to - from };
     if (lmn__levels_check(page->layout, &leaf.path, NULL) == LMN_OK &&
-        lmn__page_append(page, &leaf, NULL, data, first, count, NULL) == LMN_OK &&
+        lmn__page_append(page, &leaf, data, first, count, NULL) == LMN_OK &&
         lmn__builder_check(&root, count, NULL) == LMN_OK &&
         lmn__builder_finish(&root, &array, NULL) == LMN_OK)
         array.release(&array);

@@ -4,7 +4,8 @@
  *
  * Every page of every column becomes an input of the target for its layout and of `layout`; the
  * file's tail becomes inputs of `footer`, `schema` and `proto`, a symbol table of `fsst`; a small
- * file is an input of `file`.
+ * file is an input of `file`. A manifest (its name ends so) is an input of `manifest`, and its
+ * transaction, if it has one, of `transaction`.
  */
 #include <stdio.h>
 #include <sys/stat.h>
@@ -14,6 +15,7 @@
 #include "format/file.h"
 #include "input.h"
 #include "leaves.h"
+#include "table/manifest.h"
 
 enum { FILE_BYTES_MAX = 24 << 10, PAGE_BYTES_MAX = 32 << 10 };
 
@@ -153,6 +155,36 @@ static void put_file(struct lmn_file *file)
     }
 }
 
+static void put_manifest(struct lmn_store *store, const char *path)
+{
+    struct lmn__manifest *manifest;
+    struct lmn_error err;
+    struct lmn__buf input;
+
+    if (lmn__manifest_read(store, path, &manifest, &err) != LMN_OK) {
+        fprintf(stderr, "%s\n", err.message);
+        exit(1);
+    }
+    lmn__buf_init(&input, fuzz_env(), 0);
+    lmn__buf_put(&input, manifest->block->data, manifest->bytes);
+    put_input("manifest", &input);
+    lmn__buf_reset(&input);
+    lmn__buf_put_u8(&input, (uint8_t)(manifest->pb.version % 9));
+    lmn__buf_put(&input, manifest->transaction.data, manifest->transaction.len);
+    if (manifest->transaction.data != NULL)
+        put_input("transaction", &input);
+    lmn__buf_deinit(&input);
+    lmn__manifest_release(manifest);
+}
+
+static bool is_manifest(const char *path)
+{
+    static const char suffix[] = ".manifest";
+    size_t len = strlen(path), tail = sizeof suffix - 1;
+
+    return len > tail && strcmp(path + len - tail, suffix) == 0;
+}
+
 int main(int argc, char **argv)
 {
     struct lmn_store *store;
@@ -170,6 +202,11 @@ int main(int argc, char **argv)
         char *path = realpath(argv[i], NULL);
         struct lmn_file *file;
 
+        if (path != NULL && is_manifest(path)) {
+            put_manifest(store, path + 1);
+            free(path);
+            continue;
+        }
         if (path == NULL || lmn_file_open(store, path + 1, NULL, &file, &err) != LMN_OK) {
             fprintf(stderr, "%s: %s\n", argv[i], path != NULL ? err.message : "no such file");
             return 1;
