@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <getopt.h>
 #include <stdio.h>
+#include <sys/stat.h>
 
-#include "command.h"
+#include "inspect.h"
 #include "json.h"
 
 /* Pages of a column that are listed unless all are asked for. */
@@ -11,18 +11,6 @@ enum { PAGES_SHOWN = 4 };
 static double ratio(const struct lmn_column_report *column)
 {
     return column->bytes != 0 ? (double)column->plain_bytes / (double)column->bytes : 0;
-}
-
-static const char *size_text(uint64_t bytes, char *text, size_t len)
-{
-    static const char *const units[] = { "B", "KiB", "MiB", "GiB", "TiB" };
-    double size = (double)bytes;
-    int unit = 0;
-
-    for (; size >= 1024 && unit < 4; unit++)
-        size /= 1024;
-    snprintf(text, len, unit == 0 ? "%.0f %s" : "%.1f %s", size, units[unit]);
-    return text;
 }
 
 static void print_page(uint32_t index, const struct lmn_page_report *page)
@@ -50,6 +38,8 @@ static void print_column(uint32_t index, const struct lmn_column_report *column,
            size_text(column->plain_bytes, plain, sizeof plain));
     if (column->bytes != 0)
         printf(" (%.2f : 1)", ratio(column));
+    if (column->zone_count != 0)
+        printf(", statistics of %llu zones", (unsigned long long)column->zone_count);
     printf("\n");
     for (uint32_t i = 0; i < shown; i++)
         print_page(i, &column->page[i]);
@@ -71,6 +61,8 @@ static void print_text(const char *path, const struct lmn_file_report *report, b
            (unsigned long long)report->column_metadata_position,
            (unsigned long long)report->column_table_position, report->global_buffer_count,
            (unsigned long long)report->global_table_position);
+    if (report->statistics_bytes != 0)
+        printf("  statistics: %s\n", size_text(report->statistics_bytes, size, sizeof size));
     for (uint32_t i = 0; i < report->column_count; i++)
         print_column(i, &report->column[i], all_pages);
 }
@@ -87,6 +79,7 @@ static void print_column_json(const struct lmn_column_report *column)
     json_number("plain_bytes", column->plain_bytes);
     json_bool("plain_is_estimate", column->plain_is_estimate);
     json_real("compression_ratio", ratio(column));
+    json_number("statistics_zones", column->zone_count);
     json_open("pages", '[');
     for (uint32_t i = 0; i < column->page_count; i++) {
         const struct lmn_page_report *page = &column->page[i];
@@ -118,59 +111,76 @@ static void print_json(const char *path, const struct lmn_file_report *report)
     json_number("global_table_position", report->global_table_position);
     json_number("global_buffers", report->global_buffer_count);
     json_close('}');
+    json_number("statistics_bytes", report->statistics_bytes);
     json_open("columns", '[');
     for (uint32_t i = 0; i < report->column_count; i++)
         print_column_json(&report->column[i]);
     json_close(']');
     json_close('}');
-    printf("\n");
+    json_end();
 }
 
-static int run(int argc, char **argv)
+static int inspect_file(const char *path, bool pages, bool json)
 {
-    static const struct option options[] = { { "json", no_argument, NULL, 'j' },
-                                             { "pages", no_argument, NULL, 'p' },
-                                             { NULL, 0, NULL, 0 } };
     const struct lmn_file_report *report = NULL;
     struct lmn_file *file = NULL;
-    bool json = false, pages = false;
     struct lmn_error err;
-    enum lmn_status st;
-    int option;
+    enum lmn_status st = open_file(path, &file, &err);
 
-    opterr = 0;
-    while ((option = getopt_long(argc, argv, "", options, NULL)) != -1) {
-        if (option == 'j')
-            json = true;
-        else if (option == 'p')
-            pages = true;
-        else
-            return usage(&cmd_inspect, "unknown option \"%s\"", argv[optind - 1]);
-    }
-    if (argc - optind != 1)
-        return usage(&cmd_inspect, "one file is wanted, not %d", argc - optind);
-    st = open_file(argv[optind], &file, &err);
     if (st == LMN_OK)
         st = lmn_file_inspect(file, &report, &err);
     lmn_file_release(file);
     if (st != LMN_OK)
         return fail(&err);
     if (json)
-        print_json(argv[optind], report);
+        print_json(path, report);
     else
-        print_text(argv[optind], report, pages);
+        print_text(path, report, pages);
     lmn_file_report_free(report);
     return EXIT_DONE;
 }
 
+static int run(int argc, char **argv)
+{
+    const char *version = NULL;
+    bool json = false, pages = false, fragments = false;
+    const struct argument options[] = {
+        { "json", ARGUMENT_FLAG, &json },
+        { "pages", ARGUMENT_FLAG, &pages },
+        { "fragments", ARGUMENT_FLAG, &fragments },
+        { "version", ARGUMENT_TEXT, &version },
+        { NULL, ARGUMENT_FLAG, NULL },
+    };
+    struct stat status;
+    int rest, code = arguments_read(&cmd_inspect, options, argc, argv, &rest);
+
+    if (code != EXIT_DONE)
+        return code;
+    if (argc - rest != 1)
+        return usage(&cmd_inspect, "one file or table is wanted, not %d", argc - rest);
+    if (stat(argv[rest], &status) == 0 && S_ISDIR(status.st_mode))
+        return pages ? usage(&cmd_inspect, "--pages is for files, not for tables")
+                     : inspect_table(argv[rest], version, fragments, json);
+    return fragments || version != NULL
+               ? usage(&cmd_inspect, "--fragments and --version are for tables, not for files")
+               : inspect_file(argv[rest], pages, json);
+}
+
 const struct command cmd_inspect = {
-    "inspect", "show what a Lance file is made of",
+    "inspect", "show what a Lance file or a table is made of",
     "usage: leman inspect FILE [--pages] [--json]\n"
+    "       leman inspect TABLE [--fragments] [--version V] [--json]\n"
     "\n"
     "Shows the footer of a Lance data file and, for every column, its type, its pages with\n"
-    "their rows, places, sizes and encodings, and how much smaller it is than in memory.\n"
+    "their rows, places, sizes and encodings, and how much smaller it is than in memory. Of a\n"
+    "table, the directory of which is given, it shows rows, fragments, and the sizes of its\n"
+    "columns, the largest first.\n"
     "\n"
-    "  --pages   list all pages of a column, not the first and last only\n"
-    "  --json    print everything as one JSON object\n",
+    "  --pages      list all pages of a column, not the first and last only\n"
+    "  --fragments  list the fragments of the table with the bytes of their columns and the "
+    "largest\n"
+    "               value of each; this reads columns whose values differ in size\n"
+    "  --version V  another version than the newest: a number or the name of a tag\n"
+    "  --json       print everything as one JSON object\n",
     run
 };

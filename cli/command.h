@@ -3,14 +3,14 @@
  * command.h - the subcommands, and what they share.
  *
  * A command parses its options, makes a few library calls and prints. It returns the exit code:
- * 0 done, 1 failed, 2 wrong usage or input.
+ * 0 done, 1 failed, 2 wrong usage or input, 5 conflict with another writer.
  */
 #ifndef LEMAN_CLI_COMMAND_H
 #define LEMAN_CLI_COMMAND_H
 
 #include <leman/leman.h>
 
-enum exit_code { EXIT_DONE = 0, EXIT_FAILED = 1, EXIT_USAGE = 2 };
+enum exit_code { EXIT_DONE = 0, EXIT_FAILED = 1, EXIT_USAGE = 2, EXIT_CONFLICT = 5 };
 
 struct command {
     const char *name;
@@ -19,7 +19,25 @@ struct command {
     int (*run)(int argc, char **argv);
 };
 
+extern const struct command cmd_append;
+extern const struct command cmd_cleanup;
+extern const struct command cmd_columns;
+extern const struct command cmd_compact;
+extern const struct command cmd_count;
+extern const struct command cmd_create;
+extern const struct command cmd_delete;
+extern const struct command cmd_diff;
 extern const struct command cmd_inspect;
+extern const struct command cmd_restore;
+extern const struct command cmd_scan;
+extern const struct command cmd_show;
+extern const struct command cmd_tag;
+extern const struct command cmd_take;
+extern const struct command cmd_update;
+extern const struct command cmd_upgrade;
+extern const struct command cmd_upsert;
+extern const struct command cmd_verify;
+extern const struct command cmd_versions;
 
 /* Print an error and return the exit code for it. */
 int fail(const struct lmn_error *err);

@@ -66,3 +66,9 @@ void json_bool(const char *key, bool value)
     put_key(key);
     fputs(value ? "true" : "false", stdout);
 }
+
+void json_end(void)
+{
+    putchar('\n');
+    comma = false;
+}

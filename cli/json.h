@@ -16,4 +16,7 @@ void json_number(const char *key, uint64_t value);
 void json_real(const char *key, double value);
 void json_bool(const char *key, bool value);
 
+/* End a value at the top, and the line. */
+void json_end(void);
+
 #endif

@@ -6,7 +6,11 @@
 
 #include "command.h"
 
-static const struct command *const commands[] = { &cmd_inspect };
+static const struct command *const commands[] = {
+    &cmd_create,  &cmd_append,  &cmd_scan,     &cmd_take,   &cmd_count,   &cmd_update, &cmd_upsert,
+    &cmd_delete,  &cmd_columns, &cmd_versions, &cmd_tag,    &cmd_restore, &cmd_diff,   &cmd_compact,
+    &cmd_cleanup, &cmd_upgrade, &cmd_inspect,  &cmd_verify, &cmd_show
+};
 
 enum { COMMAND_COUNT = sizeof commands / sizeof commands[0] };
 
@@ -16,8 +20,11 @@ int fail(const struct lmn_error *err)
     switch (err->status) {
     case LMN_E_INVALID:
     case LMN_E_NOT_FOUND:
+    case LMN_E_EXISTS:
     case LMN_E_UNSUPPORTED:
         return EXIT_USAGE;
+    case LMN_E_CONFLICT:
+        return EXIT_CONFLICT;
     default:
         return EXIT_FAILED;
     }
@@ -73,7 +80,7 @@ static void print_help(FILE *out)
     for (int i = 0; i < COMMAND_COUNT; i++)
         fprintf(out, "  %-10s %s\n", commands[i]->name, commands[i]->summary);
     fputs("\n'leman COMMAND --help' tells more of a command, 'leman --version' the version.\n"
-          "exit codes: 0 done, 1 failed, 2 wrong usage or input\n",
+          "exit codes: 0 done, 1 failed, 2 wrong usage or input, 5 conflict with another writer\n",
           out);
 }
 
@@ -86,9 +93,19 @@ static int finish_output(int code)
     return code != EXIT_DONE ? code : EXIT_FAILED;
 }
 
+static bool asks_for_help(int argc, char **argv)
+{
+    for (int i = 2; i < argc && strcmp(argv[i], "--") != 0; i++) {
+        if (strcmp(argv[i], "--help") == 0)
+            return true;
+    }
+    return false;
+}
+
 static int run(int argc, char **argv)
 {
     const struct command *command;
+    bool help;
 
     if (argc < 2) {
         print_help(stderr);
@@ -103,13 +120,14 @@ static int run(int argc, char **argv)
         print_help(stdout);
         return EXIT_DONE;
     }
-    command = find_command(argv[strcmp(argv[1], "help") == 0 ? 2 : 1]);
+    help = strcmp(argv[1], "help") == 0;
+    command = find_command(argv[1 + help]);
     if (command == NULL) {
-        fprintf(stderr, "leman: no command \"%s\"\n\n", argv[1]);
+        fprintf(stderr, "leman: no command \"%s\"\n\n", argv[1 + help]);
         print_help(stderr);
         return EXIT_USAGE;
     }
-    if (strcmp(argv[1], "help") == 0 || (argc == 3 && strcmp(argv[2], "--help") == 0)) {
+    if (help || asks_for_help(argc, argv)) {
         fputs(command->help, stdout);
         return EXIT_DONE;
     }

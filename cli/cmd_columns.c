@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdio.h>
+
+#include "json.h"
+#include "table.h"
+#include "value.h"
+
+struct arguments {
+    const char *path, *version;
+    struct list add, drop, rename;
+    bool json;
+};
+
+static int parse(int argc, char **argv, struct arguments *arguments)
+{
+    const struct argument options[] = {
+        { "add", ARGUMENT_ITEMS, &arguments->add },
+        { "drop", ARGUMENT_LIST, &arguments->drop },
+        { "rename", ARGUMENT_ITEMS, &arguments->rename },
+        { "version", ARGUMENT_TEXT, &arguments->version },
+        { "json", ARGUMENT_FLAG, &arguments->json },
+        { NULL, ARGUMENT_FLAG, NULL },
+    };
+    int rest, code = arguments_read(&cmd_columns, options, argc, argv, &rest);
+    int kinds = (arguments->add.count != 0) + (arguments->drop.count != 0) +
+                (arguments->rename.count != 0);
+
+    if (code != EXIT_DONE)
+        return code;
+    if (argc - rest != 1)
+        return usage(&cmd_columns, "one table is wanted, not %d", argc - rest);
+    if (kinds > 1 || (kinds == 1 && arguments->version != NULL))
+        return usage(&cmd_columns, "one of --add, --drop, --rename and --version, not several");
+    arguments->path = argv[rest];
+    return EXIT_DONE;
+}
+
+static enum lmn_status add(struct lmn_table *table, const struct list *list, struct lmn_error *err)
+{
+    static struct lmn_assignment column[LIST_MAX];
+
+    for (uint32_t i = 0; i < list->count; i++) {
+        if (!assignment_read((char *)list->item[i], &column[i]))
+            return lmn_fail(err, LMN_E_INVALID, "--add wants NAME=EXPRESSION, not \"%.100s\"",
+                            list->item[i]);
+    }
+    return lmn_table_add_columns(table, column, list->count, err);
+}
+
+static enum lmn_status rename_columns(struct lmn_table *table, const struct list *list,
+                                      struct lmn_error *err)
+{
+    enum lmn_status st = LMN_OK;
+
+    for (uint32_t i = 0; st == LMN_OK && i < list->count; i++) {
+        struct lmn_assignment name;
+
+        if (!assignment_read((char *)list->item[i], &name))
+            return lmn_fail(err, LMN_E_INVALID, "--rename wants OLD=NEW, not \"%.100s\"",
+                            list->item[i]);
+        st = lmn_table_rename_column(table, name.column, name.expression, err);
+    }
+    return st;
+}
+
+static enum lmn_status print_columns(struct lmn_table *table, bool json, struct lmn_error *err)
+{
+    struct ArrowSchema schema;
+    enum lmn_status st = lmn_table_schema(table, &schema, err);
+
+    if (st != LMN_OK)
+        return st;
+    for (int64_t i = 0; i < schema.n_children; i++) {
+        const struct ArrowSchema *column = schema.children[i];
+        bool nullable = (column->flags & ARROW_FLAG_NULLABLE) != 0;
+        struct text type = { 0 };
+
+        type_put(&type, column);
+        if (json) {
+            json_open(NULL, '{');
+            json_text("name", column->name);
+            json_text("type", type.data);
+            json_bool("nullable", nullable);
+            json_close('}');
+            json_end();
+        } else {
+            printf("%-32s %s%s\n", column->name, type.data, nullable ? "" : " not null");
+        }
+        text_free(&type);
+    }
+    schema.release(&schema);
+    return LMN_OK;
+}
+
+static int run(int argc, char **argv)
+{
+    static struct arguments arguments;
+    struct lmn_table *table;
+    struct lmn_error err;
+    int code = parse(argc, argv, &arguments);
+    enum lmn_status st;
+
+    if (code != EXIT_DONE)
+        return code;
+    st = open_table(arguments.path, arguments.version, &table, &err);
+    if (st == LMN_OK && arguments.add.count != 0)
+        st = add(table, &arguments.add, &err);
+    if (st == LMN_OK && arguments.drop.count != 0)
+        st = lmn_table_drop_columns(table, arguments.drop.item, arguments.drop.count, &err);
+    if (st == LMN_OK && arguments.rename.count != 0)
+        st = rename_columns(table, &arguments.rename, &err);
+    if (st == LMN_OK)
+        st = print_columns(table, arguments.json, &err);
+    lmn_table_release(table);
+    return st == LMN_OK ? EXIT_DONE : fail(&err);
+}
+
+const struct command cmd_columns = {
+    "columns", "list, add, drop and rename columns of a table",
+    "usage: leman columns TABLE [--add NAME=EXPRESSION ... | --drop NAME,... | --rename OLD=NEW "
+    "...\n"
+    "                           | --version V] [--json]\n"
+    "\n"
+    "Lists the columns of a table with their types, after changing them if told. Columns that a\n"
+    "change is not about are not rewritten.\n"
+    "\n"
+    "  --add N=E      a column computed from the row: \"area=width * height\"\n"
+    "  --drop A,B     these columns go; also fields: info.width\n"
+    "  --rename O=N   column O gets the name N; each is a version of its own\n"
+    "  --version V    list those of another version: a number or the name of a tag\n"
+    "  --json         print every column as a JSON object, one per line\n",
+    run
+};

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdio.h>
+
+#include "table.h"
+
+static int run(int argc, char **argv)
+{
+    const char *version = NULL, *where = NULL;
+    const struct argument options[] = {
+        { "where", ARGUMENT_TEXT, &where },
+        { "version", ARGUMENT_TEXT, &version },
+        { NULL, ARGUMENT_FLAG, NULL },
+    };
+    struct lmn_table *table;
+    uint64_t count;
+    struct lmn_error err;
+    enum lmn_status st;
+    int rest, code = arguments_read(&cmd_count, options, argc, argv, &rest);
+
+    if (code != EXIT_DONE)
+        return code;
+    if (argc - rest != 1)
+        return usage(&cmd_count, "one table is wanted, not %d", argc - rest);
+    st = open_table(argv[rest], version, &table, &err);
+    if (st == LMN_OK)
+        st = lmn_table_count(table, where, &count, &err);
+    lmn_table_release(table);
+    if (st != LMN_OK)
+        return fail(&err);
+    printf("%llu\n", (unsigned long long)count);
+    return EXIT_DONE;
+}
+
+const struct command cmd_count = {
+    "count", "count the rows of a table",
+    "usage: leman count TABLE [--where EXPRESSION] [--version V]\n"
+    "\n"
+    "  --where E    the rows that match, as in SQL: \"width > 100 and label is not null\"\n"
+    "  --version V  another version than the newest: a number or the name of a tag\n",
+    run
+};

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * table.h - tables by their path, and rows for them from files.
+ */
+#ifndef LEMAN_CLI_TABLE_H
+#define LEMAN_CLI_TABLE_H
+
+#include "arguments.h"
+
+/*
+ * Open the table in directory `path`. `version` is a number or the name of a tag; NULL is the
+ * newest. The caller releases *table_out.
+ */
+enum lmn_status open_table(const char *path, const char *version, struct lmn_table **table_out,
+                           struct lmn_error *err);
+
+/* The number of a version, given as a number or as the name of a tag. */
+enum lmn_status find_version(const char *path, const char *version, uint64_t *number_out,
+                             struct lmn_error *err);
+
+/* How a file of rows is read, as options of a command: put ROWS_ARGUMENTS in its table of them. */
+struct rows_options {
+    struct lmn_ingest_options ingest;
+    const char *delimiter;
+};
+
+#define ROWS_ARGUMENTS(options)                                                                    \
+    { "format", ARGUMENT_TEXT, &(options).ingest.format },                                         \
+        { "delimiter", ARGUMENT_TEXT, &(options).delimiter },                                      \
+        { "no-header", ARGUMENT_FLAG, &(options).ingest.no_header },                               \
+    {                                                                                              \
+        "null", ARGUMENT_TEXT, &(options).ingest.null_text                                         \
+    }
+
+/* What --help says of them. */
+#define ROWS_HELP                                                                                  \
+    "  --format F     arrow, csv or jsonl; otherwise told by the file\n"                           \
+    "  --delimiter C  between the fields of a CSV file\n"                                          \
+    "  --no-header    the first record of a CSV file is a row, not names\n"                        \
+    "  --null TEXT    what stands for null in a CSV file; by default an empty field\n"
+
+/*
+ * Open the file `path` ("-": standard input) as a stream of rows. Text files take the types of the
+ * columns of `table` that they have, if it is not NULL. The caller releases *stream_out.
+ */
+enum lmn_status open_rows(const char *path, const struct rows_options *options,
+                          struct lmn_table *table, struct ArrowArrayStream *stream_out,
+                          struct lmn_error *err);
+
+/* Say what a write did: "version 3: 5 rows appended, 20 in all". */
+enum lmn_status print_written(struct lmn_table *table, bool json, const char *what, uint64_t rows,
+                              struct lmn_error *err);
+
+#endif

@@ -1,0 +1,423 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tables from the shell: each command, what it prints and its exit code."""
+
+import json
+
+import leman as package
+import pyarrow as pa
+import pytest
+
+COMMANDS = (
+    "create append scan take count update upsert delete "
+    "versions tag restore columns compact cleanup diff verify upgrade".split()
+)
+ROWS = [
+    {"id": 1, "name": "a cat", "n": 0.5},
+    {"id": 2, "name": None, "n": 1.5},
+    {"id": 3, "name": "two, dogs", "n": None},
+]
+
+
+@pytest.fixture
+def rows_file(tmp_path):
+    path = tmp_path / "rows.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in ROWS))
+    return path
+
+
+@pytest.fixture
+def path(tmp_path):
+    path = tmp_path / "db" / "pets.lance"
+    package.create(path, ROWS, primary_key="id")
+    return path
+
+
+def ok(done):
+    assert done.returncode == 0, done.stderr.decode()
+    assert done.stderr == b""
+    return done.stdout.decode()
+
+
+def lines(done):
+    return [json.loads(line) for line in ok(done).splitlines()]
+
+
+def fails(done, code, *parts):
+    assert done.returncode == code, done.stdout.decode() + done.stderr.decode()
+    text = done.stderr.decode()
+    assert all(part in text for part in parts), text
+    assert done.stdout == b""
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help(leman, command):
+    assert ok(leman(command, "--help")).startswith(f"usage: leman {command} TABLE")
+    assert f"  {command} " in ok(leman("--help"))
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_wrong_usage(leman, command):
+    fails(leman(command), 2, f"leman {command}", "wanted", "--help")
+    fails(leman(command, "--nope"), 2, "--nope")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["append", "TABLE", "FILE"],
+        ["scan", "TABLE"],
+        ["take", "TABLE", 0],
+        ["count", "TABLE"],
+        ["update", "TABLE", "--set", "n=1"],
+        ["upsert", "TABLE", "FILE"],
+        ["delete", "TABLE", "--where", "true"],
+        ["versions", "TABLE"],
+        ["tag", "TABLE", "x"],
+        ["restore", "TABLE", 1],
+        ["columns", "TABLE"],
+        ["compact", "TABLE"],
+        ["cleanup", "TABLE"],
+        ["diff", "TABLE", 1],
+    ],
+)
+def test_no_table(leman, tmp_path, rows_file, arguments):
+    places = {"TABLE": tmp_path / "none", "FILE": rows_file}
+    fails(leman(*(places.get(item, item) for item in arguments)), 2, "none")
+
+
+def test_create_from_every_format(leman, tmp_path, rows_file):
+    assert ok(leman("create", tmp_path / "t", rows_file)) == "version 1: 3 rows created, 3 in all\n"
+    assert package.open(tmp_path / "t").to_arrow().to_pylist() == ROWS
+    csv = b'id,name,n\n1,a cat,0.5\n2,,1.5\n3,"two, dogs",\n'
+    ok(leman("create", tmp_path / "u", "-", "--primary-key", "id", stdin=csv))
+    table = package.open(tmp_path / "u")
+    assert (table.to_arrow().to_pylist(), table.primary_key) == (ROWS, ["id"])
+    arrow = leman("scan", tmp_path / "t", "--arrow").stdout
+    ok(leman("create", tmp_path / "v", "-", stdin=arrow))
+    assert package.open(tmp_path / "v").to_arrow().to_pylist() == ROWS
+
+
+def test_create__options(leman, tmp_path, rows_file):
+    done = leman(
+        *("create", tmp_path / "t", rows_file, "--data-version", "2.2", "--json"),
+        *("--rows-per-fragment", 2, "--message", "first"),
+    )
+    assert lines(done) == [{"version": 1, "created": 3, "rows": 3}]
+    table = package.open(tmp_path / "t")
+    assert table.info()["data_version"] == "2.2"
+    assert table.info()["num_fragments"] == 2
+    assert table.versions()[0]["message"] == "first"
+
+
+def test_create__a_table_that_is_there(leman, path, rows_file):
+    fails(leman("create", path, rows_file), 2, "pets.lance")
+    assert "version 1: 0 rows created, 3" in ok(leman("create", path, rows_file, "--exist-ok"))
+    assert "version 2: 3 rows created" in ok(leman("create", path, rows_file, "--overwrite"))
+    fails(leman("create", path, rows_file, "--overwrite", "--exist-ok"), 2, "not both")
+
+
+def test_create__no_file(leman, tmp_path):
+    fails(leman("create", tmp_path / "t", tmp_path / "none.csv"), 2, "none.csv")
+    assert not (tmp_path / "t").exists()
+
+
+def test_append__text_takes_the_types_of_the_table(leman, tmp_path):
+    schema = {"id": pa.int8(), "code": pa.large_string(), "v": pa.list_(pa.float32(), 2)}
+    table = package.create(tmp_path / "t", schema=schema)
+    (tmp_path / "a.csv").write_text("code,id\n007,1\n008,2\n")
+    (tmp_path / "b.jsonl").write_text('{"id": 3, "v": [1, 2]}\n')
+    done = leman("append", tmp_path / "t", tmp_path / "a.csv", tmp_path / "b.jsonl", "--json")
+    assert lines(done) == [
+        {"version": 2, "appended": 2, "rows": 2},
+        {"version": 3, "appended": 1, "rows": 3},
+    ]
+    table.refresh()
+    assert table.to_arrow().to_pylist() == [
+        {"id": 1, "code": "007", "v": None},
+        {"id": 2, "code": "008", "v": None},
+        {"id": 3, "code": None, "v": [1, 2]},
+    ]
+
+
+def test_append__what_does_not_fit_changes_nothing(leman, path):
+    fails(leman("append", path, "-", stdin=b"id,other\n1,2\n"), 2, "other")
+    fails(leman("append", path, "-", stdin=b"id,name\nx,y\n"), 2, "id", "int64")
+    assert package.open(path).version == 1
+
+
+def test_scan__for_people(leman, path):
+    text = ok(leman("scan", path))
+    assert [word in text for word in ("id", "a cat", "two, dogs", "3 rows")] == [True] * 4
+
+
+def test_scan__json(leman, path):
+    assert lines(leman("scan", path, "--json")) == ROWS
+    assert lines(leman("scan", path, "--json", "--columns", "n,id", "--limit", 1)) == [
+        {"n": 0.5, "id": 1}
+    ]
+    assert lines(leman("scan", path, "--json", "--where", "id > 1", "--offset", 1)) == ROWS[2:]
+    assert lines(leman("scan", path, "--json", "--row-ids", "--columns", "id")) == [
+        {"id": i + 1, "_rowid": i} for i in range(3)
+    ]
+
+
+def test_scan__versions_and_tags(leman, path):
+    package.open(path).delete("true")
+    ok(leman("tag", path, "full", 1))
+    assert lines(leman("scan", path, "--json")) == []
+    assert lines(leman("scan", path, "--json", "--version", 1)) == ROWS
+    assert lines(leman("scan", path, "--json", "--version", "full")) == ROWS
+    fails(leman("scan", path, "--version", 9), 2, "9")
+    fails(leman("scan", path, "--version", "nope"), 2, "nope")
+    fails(leman("scan", path, "--version", 0), 2, "0")
+
+
+def test_scan__large_limit_is_no_large_memory(leman, path):
+    assert "3 rows" in ok(leman("scan", path, "--limit", 2**62))
+
+
+def test_scan__wrong_arguments(leman, path):
+    fails(leman("scan", path, "--columns", "nope"), 2, "nope")
+    fails(leman("scan", path, "--where", "id >"), 2, "end of the expression")
+    fails(leman("scan", path, "--limit", "x"), 2, "--limit", "x")
+    fails(leman("scan", path, "--json", "--arrow"), 2, "not both")
+    fails(leman("scan", path, "--where"), 2, "--where wants a value")
+
+
+def test_take(leman, path):
+    assert lines(leman("take", path, 2, 0, 2, "--json")) == [ROWS[2], ROWS[0], ROWS[2]]
+    package.open(path).delete("id = 1")
+    assert lines(leman("take", path, 0, "--json")) == [ROWS[1]]
+    assert lines(leman("take", path, 1, "--ids", "--json", "--columns", "id")) == [{"id": 2}]
+    assert "two, dogs" in ok(leman("take", path, 1))
+    arrow = pa.ipc.open_stream(leman("take", path, 1, 0, "--arrow").stdout).read_all()
+    assert arrow.to_pylist() == [ROWS[2], ROWS[1]]
+    fails(leman("take", path, 2), 2, "2")
+    fails(leman("take", path, 0, "--ids"), 2, "0")
+    fails(leman("take", path, "x"), 2, "x")
+
+
+def test_count(leman, path):
+    assert ok(leman("count", path)) == "3\n"
+    assert ok(leman("count", path, "--where", "name is null")) == "1\n"
+    package.open(path).delete("id = 1")
+    assert ok(leman("count", path, "--version", 1)) == "3\n"
+    fails(leman("count", path, "--where", "nope = 1"), 2, "nope")
+
+
+def test_delete(leman, path):
+    assert ok(leman("delete", path, "--where", "id < 3")) == "version 2: 2 rows deleted, 1 in all\n"
+    assert lines(leman("delete", path, "--where", "id = 9", "--json")) == [
+        {"version": 2, "deleted": 0, "rows": 1}
+    ]
+    fails(leman("delete", path), 2, "--where")
+    assert package.open(path).to_arrow()["id"].to_pylist() == [3]
+
+
+def test_update(leman, path):
+    done = leman("update", path, "--set", "n=id + 0.5", "--set", "name='x=y'", "--where", "id > 1")
+    assert ok(done) == "version 2: 2 rows updated, 3 in all\n"
+    rows = {row["id"]: row for row in package.open(path).to_arrow().to_pylist()}
+    assert (rows[1], rows[3]) == (ROWS[0], {"id": 3, "name": "x=y", "n": 3.5})
+    fails(leman("update", path, "--set", "n"), 2, "COLUMN=EXPRESSION")
+    fails(leman("update", path), 2, "--set")
+    fails(leman("update", path, "--set", "nope=1"), 2, "nope")
+
+
+def test_upsert(leman, path):
+    text = b'{"id": 3, "n": 9}\n{"id": 4}\n'
+    (path.parent / "rows.jsonl").write_bytes(text)
+    done = leman("upsert", path, path.parent / "rows.jsonl")
+    assert ok(done) == "version 2: 1 rows inserted, 1 updated\n"
+    rows = {row["id"]: row for row in package.open(path).to_arrow().to_pylist()}
+    assert (rows[3], rows[4]) == (
+        {"id": 3, "name": "two, dogs", "n": 9.0},
+        {"id": 4, "name": None, "n": None},
+    )
+    fails(leman("upsert", path, "-", "--insert", stdin=b'{"id": 4}\n'), 2, "4")
+    done = leman("upsert", path, "-", "--on", "name", "--json", stdin=b"id,name\n7,a cat\n")
+    assert lines(done) == [{"version": 3, "inserted": 0, "updated": 1}]
+
+
+def test_upsert__without_a_key(leman, tmp_path, rows_file):
+    package.create(tmp_path / "t", ROWS)
+    fails(leman("upsert", tmp_path / "t", rows_file), 2, "key")
+
+
+def test_versions(leman, path):
+    package.open(path).append(ROWS, message="again")
+    text = ok(leman("versions", path)).splitlines()
+    assert len(text) == 3
+    assert text[2].split()[0] == "2" and text[2].endswith("again")
+    first, second = lines(leman("versions", path, "--json"))
+    assert (first["version"], first["rows"], first["fragments"]) == (1, 3, 1)
+    assert (second["operation"], second["message"]) == ("append", "again")
+    assert first["time"] <= second["time"] and first["time"].endswith("Z")
+
+
+def test_tag(leman, path):
+    package.open(path).append(ROWS)
+    ok(leman("tag", path, "a"))
+    ok(leman("tag", path, "b", 1))
+    assert lines(leman("tag", path, "--json")) == [
+        {"tag": "a", "version": 2, "branch": ""},
+        {"tag": "b", "version": 1, "branch": ""},
+    ]
+    assert ok(leman("tag", path)).split() == ["2", "a", "1", "b"]
+    fails(leman("tag", path, "a", 1), 2, "a")
+    ok(leman("tag", path, "a", 1, "--move"))
+    ok(leman("tag", path, "b", "--delete"))
+    assert package.open(path).tags.list() == {"a": {"version": 1, "branch": None}}
+    fails(leman("tag", path, "b", "--delete"), 2, "b")
+
+
+def test_restore(leman, path):
+    package.open(path).delete("true")
+    ok(leman("tag", path, "full", 1))
+    assert ok(leman("restore", path, "full")) == "version 3 has the content of version 1\n"
+    assert len(package.open(path)) == 3
+    fails(leman("restore", path, 9), 2, "9")
+
+
+def test_columns(leman, path):
+    assert lines(leman("columns", path, "--json")) == [
+        {"name": "id", "type": "int64", "nullable": True},
+        {"name": "name", "type": "string", "nullable": True},
+        {"name": "n", "type": "double", "nullable": True},
+    ]
+    text = ok(leman("columns", path, "--add", "twice=id * 2", "--add", "eq=id = 1"))
+    assert text.splitlines()[3].split() == ["twice", "int64"]
+    ok(leman("columns", path, "--rename", "twice=double"))
+    ok(leman("columns", path, "--drop", "name,n"))
+    assert package.open(path).to_arrow().to_pylist()[1] == {"id": 2, "double": 4, "eq": False}
+    assert len(ok(leman("columns", path, "--version", 1)).splitlines()) == 3
+
+
+def test_columns__wrong_calls(leman, path):
+    fails(leman("columns", path, "--add", "x"), 2, "NAME=EXPRESSION")
+    fails(leman("columns", path, "--rename", "x"), 2, "OLD=NEW")
+    fails(leman("columns", path, "--drop", "nope"), 2, "nope")
+    fails(leman("columns", path, "--drop", "n", "--add", "x=1"), 2, "not several")
+    fails(leman("columns", path, "--add", "n=1"), 2, "n")
+    assert package.open(path).version == 1
+
+
+def test_compact(leman, path):
+    for _ in range(3):
+        package.open(path).append(ROWS)
+    assert ok(leman("compact", path)) == ("version 5: 4 fragments became 1, 12 rows rewritten\n")
+    assert lines(leman("compact", path, "--json")) == [
+        {"version": 5, "fragments_removed": 0, "fragments_added": 0, "rows_rewritten": 0}
+    ]
+    assert package.open(path).to_arrow().to_pylist() == ROWS * 4
+
+
+def test_inspect__table(leman, path):
+    package.open(path).append(ROWS)
+    package.open(path).delete("id = 1")
+    text = ok(leman("inspect", path))
+    assert f"{path}: version 3, 4 rows in 2 fragments" in text
+    assert "2 deleted rows" in text
+    assert [line.split()[0] for line in text.splitlines()[4:]] != []
+    assert "largest" not in text
+    assert len(ok(leman("inspect", path, "--fragments")).splitlines()) == 4 + 3 + 4 + 2 * 3
+    report = lines(leman("inspect", path, "--json"))[0]
+    assert (report["version"], report["rows"], report["deleted_rows"]) == (3, 4, 2)
+    assert {column["name"] for column in report["columns"]} == {"id", "name", "n"}
+    sizes = [column["bytes"] for column in report["columns"]]
+    assert sizes == sorted(sizes, reverse=True) and sizes[-1] > 0
+    assert [fragment["rows"] for fragment in report["fragments"]] == [2, 2]
+    files = sum(file.stat().st_size for file in (path / "data").iterdir())
+    assert sum(fragment["bytes"] for fragment in report["fragments"]) == files
+    assert "version 1, 3 rows" in ok(leman("inspect", path, "--version", 1))
+
+
+def test_inspect__largest_values(leman, path):
+    table = package.open(path)
+    table.append([{"id": 4, "name": "x" * 2000}])
+    head, *rows = ok(leman("inspect", path, "--fragments")).split("\n\n")[1].splitlines()
+    assert head.split()[-1] == "largest"
+    assert {row.split()[0]: row.split()[-2:] for row in rows} == {
+        "id": ["8", "B"],
+        "name": ["2.0", "KiB"],
+        "n": ["8", "B"],
+    }
+    report = lines(leman("inspect", path, "--fragments", "--json"))[0]
+    largest = {column["name"]: column["value_bytes_max"] for column in report["columns"]}
+    assert largest == {"id": 8, "name": 2000, "n": 8}
+    for fragment, size in zip(report["fragments"], [9, 2000], strict=True):
+        sizes = [column["bytes"] for column in fragment["columns"]]
+        assert sizes == sorted(sizes, reverse=True) and 0 < sum(sizes) < fragment["bytes"]
+        assert {c["name"]: c["value_bytes_max"] for c in fragment["columns"]} == {
+            "id": 8,
+            "name": size,
+            "n": 8,
+        }
+    plain = lines(leman("inspect", path, "--json"))[0]
+    assert "columns" not in plain["fragments"][0]
+    assert "value_bytes_max" not in plain["columns"][0]
+
+
+def test_inspect__options_of_the_other(leman, path):
+    file = next((path / "data").iterdir())
+    fails(leman("inspect", path, "--pages"), 2, "--pages")
+    fails(leman("inspect", file, "--fragments"), 2, "--fragments")
+    fails(leman("inspect", path.parent), 2, "db")
+
+
+def test_cleanup(leman, path):
+    for _ in range(3):
+        package.open(path).append(ROWS)
+    assert ok(leman("cleanup", path)) == "removed 0 versions, 0 files, 0 bytes\n"
+    ok(leman("tag", path, "keep", 2))
+    dry = lines(leman("cleanup", path, "--older-than", "0s", "--dry-run", "--json"))[0]
+    assert (dry["versions"], dry["dry_run"]) == (2, True)
+    assert "removed 2 versions" in ok(leman("cleanup", path, "--older-than", "0s"))
+    assert [item["version"] for item in package.open(path).versions()] == [2, 4]
+    assert "removed 1 versions" in ok(leman("cleanup", path, "--older-than", "0s", "--ignore-tags"))
+    assert len(package.open(path)) == 12
+    for age in ("x", "3", "3y", "3dd", "-3d"):
+        fails(leman("cleanup", path, "--older-than", age), 2, "--older-than", age)
+
+
+def test_diff(leman, path):
+    table = package.open(path)
+    table.append([{"id": 4}])
+    table.delete("id = 1")
+    table.update("id = 2", values={"n": 9.0})
+    rows = {row["id"]: row for row in lines(leman("diff", path, 1, "--json"))}
+    assert {key: row["_change"] for key, row in rows.items()} == {
+        1: "delete",
+        2: "update",
+        4: "insert",
+    }
+    assert (rows[2]["n"], rows[1]["name"]) == (9.0, "a cat")
+    assert [row["id"] for row in lines(leman("diff", path, 1, 2, "--json"))] == [4]
+    assert "insert" in ok(leman("diff", path, 1))
+    fails(leman("diff", path, 1, 9), 2, "9")
+
+
+def test_verify(leman, path):
+    assert ok(leman("verify", path)).startswith("0 findings in 2 files, 3 pages, ")
+    data = next((path / "data").iterdir())
+    content = bytearray(data.read_bytes())
+    content[0] ^= 0xFF
+    data.write_bytes(content)
+    done = leman("verify", path)
+    assert done.returncode == 1 and done.stderr == b""
+    assert b"column 0, page 0: its bytes are not those that were written" in done.stdout
+    done = leman("verify", path, "--json")
+    assert done.returncode == 1
+    assert "page 0" in json.loads(done.stdout)["findings"][0]
+    fails(leman("verify", path.parent), 2, "is no table")
+
+
+def test_upgrade(leman, path, tmp_path):
+    import lance
+
+    assert ok(leman("upgrade", path)) == f"{path}: files are of version 2.1 already\n"
+    old = tmp_path / "old.lance"
+    lance.write_dataset(pa.table({"x": [1, 2]}), old, data_storage_version="2.0")
+    assert ok(leman("upgrade", old)) == f"{old}: version 2 has files of version 2.1\n"
+    assert lance.dataset(old).to_table().to_pydict() == {"x": [1, 2]}
+    assert lance.dataset(old).data_storage_version == "2.1"
