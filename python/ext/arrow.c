@@ -85,9 +85,33 @@ PyObject *stream_capsule(struct ArrowArrayStream *stream)
     return capsule;
 }
 
-PyObject *stream_schema(PyObject *module, PyObject *capsule)
+PyObject *pair_capsules(struct ArrowSchema *schema, struct ArrowArray *array)
+{
+    PyObject *first = schema_capsule(schema);
+    PyObject *second = array_capsule(array);
+    PyObject *pair = NULL;
+
+    if (first != NULL && second != NULL)
+        pair = PyTuple_Pack(2, first, second);
+    Py_XDECREF(first);
+    Py_XDECREF(second);
+    return pair;
+}
+
+struct ArrowArrayStream *stream_of(PyObject *capsule)
 {
     struct ArrowArrayStream *stream = PyCapsule_GetPointer(capsule, "arrow_array_stream");
+
+    if (stream != NULL && stream->release == NULL) {
+        PyErr_SetString(PyExc_ValueError, "the stream of rows has been used already");
+        return NULL;
+    }
+    return stream;
+}
+
+PyObject *stream_schema(PyObject *module, PyObject *capsule)
+{
+    struct ArrowArrayStream *stream = stream_of(capsule);
     struct ArrowSchema schema;
     const char *reason;
 

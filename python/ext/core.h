@@ -17,6 +17,7 @@
 struct module_state {
     PyTypeObject *file_type;
     PyTypeObject *writer_type;
+    PyTypeObject *table_type;
     PyObject *base_error;
     PyObject *error[16]; /* exception classes by status */
 };
@@ -36,16 +37,34 @@ PyObject *raise_error(const struct module_state *state, const struct lmn_error *
  */
 int read_names(PyObject *names, const char ***name_out, uint32_t *count_out, PyObject **keep_out);
 
+/* A list of texts; the names are freed. NULL on failure. */
+PyObject *name_list(struct lmn_name_list *list);
+
 /* Capsules of the Arrow PyCapsule interface; they take over what is given. NULL on failure. */
 PyObject *schema_capsule(struct ArrowSchema *schema);
 PyObject *array_capsule(struct ArrowArray *array);
 PyObject *stream_capsule(struct ArrowArrayStream *stream);
 
+/* Schema and array as a pair, the way __arrow_c_array__ hands them over. */
+PyObject *pair_capsules(struct ArrowSchema *schema, struct ArrowArray *array);
+
+/* The stream in a capsule that has not been used; NULL and an exception otherwise. */
+struct ArrowArrayStream *stream_of(PyObject *capsule);
+
 /* Module function: the schema of a stream, as a capsule. */
 PyObject *stream_schema(PyObject *module, PyObject *capsule);
+
+/* Module functions: directories of tables. */
+PyObject *database_list(PyObject *module, PyObject *args);
+PyObject *database_drop(PyObject *module, PyObject *args);
+PyObject *database_rename(PyObject *module, PyObject *args);
+
+/* Module function: evaluate(text, schema, array). */
+PyObject *expr_evaluate(PyObject *module, PyObject *args);
 
 /* Types, one per file. */
 PyTypeObject *file_type_new(PyObject *module);
 PyTypeObject *writer_type_new(PyObject *module);
+PyTypeObject *table_type_new(PyObject *module);
 
 #endif

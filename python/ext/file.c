@@ -48,48 +48,6 @@ static void file_dealloc(PyObject *op)
     Py_DECREF(type);
 }
 
-int read_names(PyObject *names, const char ***name_out, uint32_t *count_out, PyObject **keep_out)
-{
-    Py_ssize_t count;
-
-    *name_out = NULL;
-    *count_out = 0;
-    *keep_out = NULL;
-    if (names == NULL || names == Py_None)
-        return 0;
-    if (PyUnicode_Check(names)) {
-        PyErr_SetString(PyExc_TypeError, "columns is a list of names, not one string");
-        return -1;
-    }
-    *keep_out = PySequence_Tuple(names);
-    if (*keep_out == NULL)
-        return -1;
-    count = PyTuple_Size(*keep_out);
-    *name_out = PyMem_Malloc(((size_t)count + 1) * sizeof **name_out);
-    if (*name_out == NULL) {
-        PyErr_NoMemory();
-        goto fail;
-    }
-    for (Py_ssize_t i = 0; i < count; i++) {
-        PyObject *name = PyTuple_GetItem(*keep_out, i);
-
-        if (!PyUnicode_Check(name)) {
-            PyErr_Format(PyExc_TypeError, "column names are strings, not %R", name);
-            goto fail;
-        }
-        (*name_out)[i] = PyUnicode_AsUTF8AndSize(name, NULL);
-        if ((*name_out)[i] == NULL)
-            goto fail;
-    }
-    *count_out = (uint32_t)count;
-    return 0;
-fail:
-    PyMem_Free(*name_out);
-    Py_CLEAR(*keep_out);
-    *name_out = NULL;
-    return -1;
-}
-
 static PyObject *file_schema(PyObject *op, PyObject *args, PyObject *kwargs)
 {
     static char *keywords[] = { "columns", "blob_bytes", NULL };
@@ -155,20 +113,6 @@ static PyObject *file_scan(PyObject *op, PyObject *args, PyObject *kwargs)
     return stream_capsule(&stream);
 }
 
-/* Schema and array as a pair, the way __arrow_c_array__ hands them over. */
-static PyObject *wrap_pair(struct ArrowSchema *schema, struct ArrowArray *array)
-{
-    PyObject *first = schema_capsule(schema);
-    PyObject *second = array_capsule(array);
-    PyObject *pair = NULL;
-
-    if (first != NULL && second != NULL)
-        pair = PyTuple_Pack(2, first, second);
-    Py_XDECREF(first);
-    Py_XDECREF(second);
-    return pair;
-}
-
 static PyObject *file_next(PyObject *op, PyObject *capsule)
 {
     struct ArrowArrayStream *stream = PyCapsule_GetPointer(capsule, "arrow_array_stream");
@@ -190,7 +134,7 @@ static PyObject *file_next(PyObject *op, PyObject *capsule)
         array.release(&array);
         return PyErr_NoMemory();
     }
-    return wrap_pair(&schema, &array);
+    return pair_capsules(&schema, &array);
 }
 
 static PyObject *file_take(PyObject *op, PyObject *args, PyObject *kwargs)
@@ -234,7 +178,7 @@ static PyObject *file_take(PyObject *op, PyObject *args, PyObject *kwargs)
     Py_XDECREF(keep);
     if (st != LMN_OK)
         return raise_error(state_of(op), &err);
-    return wrap_pair(&schema, &array);
+    return pair_capsules(&schema, &array);
 }
 
 /* Where a blob is: (bytes, position, kind, path), or None for a null. */

@@ -18,6 +18,9 @@ static int module_exec(PyObject *module)
     state->writer_type = writer_type_new(module);
     if (state->writer_type == NULL || PyModule_AddType(module, state->writer_type) < 0)
         return -1;
+    state->table_type = table_type_new(module);
+    if (state->table_type == NULL || PyModule_AddType(module, state->table_type) < 0)
+        return -1;
     return PyModule_AddStringConstant(module, "__version__", lmn_version());
 }
 
@@ -27,6 +30,7 @@ static int module_traverse(PyObject *module, visitproc visit, void *arg)
 
     Py_VISIT(state->file_type);
     Py_VISIT(state->writer_type);
+    Py_VISIT(state->table_type);
     Py_VISIT(state->base_error);
     for (int i = 0; i < 16; i++)
         Py_VISIT(state->error[i]);
@@ -39,6 +43,7 @@ static int module_clear(PyObject *module)
 
     Py_CLEAR(state->file_type);
     Py_CLEAR(state->writer_type);
+    Py_CLEAR(state->table_type);
     Py_CLEAR(state->base_error);
     for (int i = 0; i < 16; i++)
         Py_CLEAR(state->error[i]);
@@ -47,6 +52,10 @@ static int module_clear(PyObject *module)
 
 static PyMethodDef module_methods[] = {
     { "stream_schema", stream_schema, METH_O, "The schema of a stream, as a capsule." },
+    { "database_list", database_list, METH_VARARGS, "The names of the tables in a directory." },
+    { "database_drop", database_drop, METH_VARARGS, "Remove a table." },
+    { "database_rename", database_rename, METH_VARARGS, "Give a table another name." },
+    { "evaluate", expr_evaluate, METH_VARARGS, "An expression for each row of a batch." },
     { NULL, NULL, 0, NULL },
 };
 

@@ -3,6 +3,7 @@
 
 struct writer_object {
     PyObject_HEAD struct lmn_file_writer *writer; /* NULL: finished or aborted */
+    bool busy;                                    /* a thread is in it, without the GIL */
 };
 
 static PyObject *writer_open(PyTypeObject *type, PyObject *args, PyObject *kwargs)
@@ -50,12 +51,22 @@ static PyObject *writer_open(PyTypeObject *type, PyObject *args, PyObject *kwarg
     return (PyObject *)self;
 }
 
+static int check_free(const struct writer_object *self)
+{
+    if (!self->busy)
+        return 1;
+    PyErr_SetString(PyExc_RuntimeError, "another thread is using the writer");
+    return 0;
+}
+
 static PyObject *writer_abort(PyObject *op, PyObject *unused)
 {
     struct writer_object *self = (struct writer_object *)op;
     struct lmn_file_writer *writer = self->writer;
 
     (void)unused;
+    if (!check_free(self))
+        return NULL;
     self->writer = NULL;
     Py_BEGIN_ALLOW_THREADS
         lmn_file_writer_abort(writer);
@@ -75,9 +86,25 @@ static void writer_dealloc(PyObject *op)
 static int check_open(const struct writer_object *self)
 {
     if (self->writer != NULL)
-        return 1;
+        return check_free(self);
     PyErr_SetString(PyExc_ValueError, "the file is finished");
     return 0;
+}
+
+static PyObject *writer_check(PyObject *op, PyObject *capsule)
+{
+    struct writer_object *self = (struct writer_object *)op;
+    struct ArrowSchema *schema;
+    struct lmn_error err;
+
+    if (!check_open(self))
+        return NULL;
+    schema = PyCapsule_GetPointer(capsule, "arrow_schema");
+    if (schema == NULL)
+        return NULL;
+    if (lmn_file_writer_check_schema(self->writer, schema, &err) != LMN_OK)
+        return raise_error(state_of(op), &err);
+    Py_RETURN_NONE;
 }
 
 static PyObject *writer_write(PyObject *op, PyObject *capsule)
@@ -92,9 +119,11 @@ static PyObject *writer_write(PyObject *op, PyObject *capsule)
     array = PyCapsule_GetPointer(capsule, "arrow_array");
     if (array == NULL)
         return NULL;
+    self->busy = true;
     Py_BEGIN_ALLOW_THREADS
         st = lmn_file_writer_write(self->writer, array, &err);
     Py_END_ALLOW_THREADS
+    self->busy = false;
     if (st != LMN_OK)
         return raise_error(state_of(op), &err);
     Py_RETURN_NONE;
@@ -129,20 +158,22 @@ static PyObject *writer_write_stream(PyObject *op, PyObject *capsule)
     struct lmn_error err;
     enum lmn_status st = LMN_OK;
     const char *reason;
-    int rc;
+    int rc = 0;
 
     if (!check_open(self))
         return NULL;
     stream = PyCapsule_GetPointer(capsule, "arrow_array_stream");
     if (stream == NULL)
         return NULL;
+    self->busy = true;
     Py_BEGIN_ALLOW_THREADS
-        while ((rc = stream->get_next(stream, &array)) == 0 && array.release != NULL &&
-               st == LMN_OK) {
+        while (st == LMN_OK && (rc = stream->get_next(stream, &array)) == 0 &&
+               array.release != NULL) {
             st = lmn_file_writer_write(self->writer, &array, &err);
             array.release(&array);
         }
     Py_END_ALLOW_THREADS
+    self->busy = false;
     if (PyErr_Occurred())
         return NULL;
     if (st != LMN_OK)
@@ -166,6 +197,7 @@ static PyObject *writer_row_count(PyObject *op, void *closure)
 }
 
 static PyMethodDef writer_methods[] = {
+    { "check", writer_check, METH_O, "Fail unless rows of this schema can be written." },
     { "write", writer_write, METH_O, "Append a batch, given as a capsule." },
     { "write_stream", writer_write_stream, METH_O, "Append all batches of a stream." },
     { "finish", writer_finish, METH_NOARGS, "Write what is left; the size of the file." },

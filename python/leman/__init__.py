@@ -16,14 +16,23 @@ from leman._core import (
     UnsupportedError,
     __version__,
 )
-from leman.file import Batch, BlobFile, FileWriter, LanceFile, Scan, write_file
+from leman.arrow import Batch, Scan
+from leman.database import Database, connect
+from leman.expr import Array, evaluate
+from leman.file import BlobFile, FileWriter, LanceFile, write_file
+from leman.merge import MergeBuilder, MergeResult
+from leman.table import CleanupResult, CompactResult, Table, VerifyResult, create, open
 
 __all__ = [
+    "Array",
     "Batch",
     "BlobFile",
     "CancelledError",
+    "CleanupResult",
+    "CompactResult",
     "ConflictError",
     "CorruptError",
+    "Database",
     "ExistsError",
     "FileWriter",
     "FunctionError",
@@ -31,11 +40,19 @@ __all__ = [
     "LanceFile",
     "LemanError",
     "MemoryLimitError",
+    "MergeBuilder",
+    "MergeResult",
     "NotFoundError",
     "Scan",
     "StoreError",
+    "Table",
     "UnavailableError",
     "UnsupportedError",
     "__version__",
+    "VerifyResult",
+    "connect",
+    "create",
+    "evaluate",
+    "open",
     "write_file",
 ]

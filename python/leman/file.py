@@ -6,19 +6,9 @@ import io
 import os
 
 from leman import _core
+from leman.arrow import Batch, Scan, SchemaCapsule, pyarrow
 
 _BLOBS = {"descriptors": False, "bytes": True}
-
-
-def _pyarrow():
-    try:
-        import pyarrow
-    except ImportError as error:
-        raise ImportError(
-            "this call gives pyarrow objects, and pyarrow is not installed; without it, any "
-            "library that speaks the Arrow PyCapsule interface can take the result itself"
-        ) from error
-    return pyarrow
 
 
 def _blob_bytes(blobs):
@@ -47,7 +37,7 @@ def _row_range(rows, num_rows):
     return rows.start, len(rows)
 
 
-def _row_numbers(rows):
+def row_numbers(rows):
     """Row numbers as a buffer of unsigned 64-bit words."""
     if hasattr(rows, "__array_interface__"):
         if rows.ndim != 1 or rows.dtype.kind not in "iu":
@@ -61,55 +51,6 @@ def _row_numbers(rows):
         return array.array("Q", rows)
     except OverflowError:
         raise ValueError("rows count from 0 and fit in 64 bits") from None
-
-
-class Batch:
-    """Rows as an Arrow struct array, for anything that takes ``__arrow_c_array__``."""
-
-    def __init__(self, schema, data):
-        self._schema = schema
-        self._data = data
-
-    def __arrow_c_array__(self, requested_schema=None):
-        if self._data is None:
-            raise ValueError("a batch can be handed over once")
-        pair = self._schema, self._data
-        self._schema = self._data = None
-        return pair
-
-    def to_arrow(self):
-        """The rows as a ``pyarrow.RecordBatch``."""
-        return _pyarrow().record_batch(self)
-
-
-class Scan:
-    """Rows in order, as a stream of batches that starts to be read when it is used."""
-
-    def __init__(self, file, options):
-        self._file = file
-        self._options = options
-
-    def __arrow_c_stream__(self, requested_schema=None):
-        return self._file.scan(**self._options)
-
-    def __arrow_c_schema__(self):
-        return self._file.schema(
-            columns=self._options["columns"], blob_bytes=self._options["blob_bytes"]
-        )
-
-    @property
-    def schema(self):
-        """The columns as a ``pyarrow.Schema``."""
-        return _pyarrow().schema(self)
-
-    def __iter__(self):
-        stream = self._file.scan(**self._options)
-        while (pair := self._file.next(stream)) is not None:
-            yield Batch(*pair).to_arrow()
-
-    def to_arrow(self):
-        """All rows as a ``pyarrow.Table``."""
-        return _pyarrow().Table.from_batches(self, schema=self.schema)
 
 
 class BlobFile(io.RawIOBase):
@@ -130,18 +71,30 @@ class BlobFile(io.RawIOBase):
     def seekable(self):
         return True
 
+    def _check_open(self):
+        if self.closed:
+            raise ValueError("the blob is closed")
+
     def tell(self):
+        self._check_open()
         return self._position
 
     def seek(self, offset, whence=io.SEEK_SET):
-        base = {io.SEEK_SET: 0, io.SEEK_CUR: self._position, io.SEEK_END: self.size}[whence]
+        self._check_open()
+        bases = {io.SEEK_SET: 0, io.SEEK_CUR: self._position, io.SEEK_END: self.size}
+        if whence not in bases:
+            raise ValueError(f"whence is SEEK_SET, SEEK_CUR or SEEK_END, not {whence!r}")
+        base = bases[whence]
         if base + offset < 0:
             raise ValueError(f"cannot seek to {base + offset}")
         self._position = base + offset
         return self._position
 
     def readinto(self, buffer):
+        self._check_open()
         view = memoryview(buffer).cast("B")
+        if view.readonly:
+            raise TypeError(f"cannot read into {type(buffer).__name__}, which is read-only")
         count = max(min(len(view), self.size - self._position), 0)
         if count:
             self._file.read_blob(self._place, self._position, view[:count])
@@ -179,7 +132,7 @@ class LanceFile:
     @property
     def schema(self):
         """The columns as a ``pyarrow.Schema``."""
-        return _pyarrow().schema(self)
+        return pyarrow().schema(self)
 
     def __arrow_c_schema__(self):
         return self._file.schema()
@@ -210,12 +163,11 @@ class LanceFile:
             "batch_rows": batch_size,
             "threads": threads or 0,
         }
-        self._file.schema(columns=columns)
-        return Scan(self._file, options)
+        return Scan(self._file, lambda: self._file.scan(**options))
 
     def take(self, rows, columns=None, *, blobs="descriptors"):
         """Read rows by number, in the order given."""
-        numbers = _row_numbers(rows)
+        numbers = row_numbers(rows)
         return Batch(*self._file.take(numbers, columns=columns, blob_bytes=_blob_bytes(blobs)))
 
     def blob(self, column, row):
@@ -269,9 +221,13 @@ class FileWriter:
     def write(self, data):
         """Append rows: a batch or a stream that speaks the Arrow PyCapsule interface."""
         if hasattr(data, "__arrow_c_stream__"):
-            self._writer.write_stream(data.__arrow_c_stream__())
+            stream = data.__arrow_c_stream__()
+            self._writer.check(_core.stream_schema(stream))
+            self._writer.write_stream(stream)
         elif hasattr(data, "__arrow_c_array__"):
-            self._writer.write(data.__arrow_c_array__()[1])
+            schema, rows = data.__arrow_c_array__()
+            self._writer.check(schema)
+            self._writer.write(rows)
         else:
             raise TypeError(f"rows come as Arrow data, not as {type(data).__name__}")
 
@@ -319,20 +275,10 @@ def write_file(path, data, **options):
         write = "write", array_
     else:
         raise TypeError(f"rows come as Arrow data, not as {type(data).__name__}")
-    writer = FileWriter(path, _Schema(schema), **options)
+    writer = FileWriter(path, SchemaCapsule(schema), **options)
     try:
         getattr(writer._writer, write[0])(write[1])
         return writer.finish()
     except BaseException:
         writer.abort()
         raise
-
-
-class _Schema:
-    """A schema capsule, as an object that hands it over."""
-
-    def __init__(self, capsule):
-        self._capsule = capsule
-
-    def __arrow_c_schema__(self):
-        return self._capsule

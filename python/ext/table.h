@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * table.h - the type Table, whose methods lie in one file per header of the library.
+ */
+#ifndef LEMAN_PYTHON_TABLE_H
+#define LEMAN_PYTHON_TABLE_H
+
+#include "core.h"
+
+struct table_object {
+    PyObject_HEAD struct lmn_table *table;
+};
+
+static inline struct lmn_table *table_of(PyObject *op)
+{
+    return ((struct table_object *)op)->table;
+}
+
+/* Write options, and what keeps their texts alive. */
+struct write_args {
+    struct lmn_write_options options;
+    const char **key;
+    PyObject *keep;
+};
+
+/* Read the write options among keyword arguments; the caller calls write_args_free(). -1: failed */
+int write_args_read(PyObject *kwargs, struct write_args *args_out);
+void write_args_free(struct write_args *args);
+
+/*
+ * A tuple of pairs of column and expression, as the library takes them; PyMem_Free() frees the
+ * array, the texts live as long as `pairs`. NULL on failure.
+ */
+struct lmn_assignment *assignments_read(PyObject *pairs, uint32_t *count_out);
+
+/*
+ * End a call that wrote: None, or the exception of `err`. One that the producer of the rows has
+ * raised comes first.
+ */
+PyObject *end_write(PyObject *op, enum lmn_status st, const struct lmn_error *err);
+
+/* Methods: table_read.c */
+PyObject *table_scan(PyObject *op, PyObject *args, PyObject *kwargs);
+PyObject *table_next(PyObject *op, PyObject *capsule);
+PyObject *table_take(PyObject *op, PyObject *args, PyObject *kwargs);
+PyObject *table_take_ids(PyObject *op, PyObject *args, PyObject *kwargs);
+PyObject *table_count(PyObject *op, PyObject *args);
+
+/* Methods: table_write.c */
+PyObject *table_append(PyObject *op, PyObject *args, PyObject *kwargs);
+PyObject *table_overwrite(PyObject *op, PyObject *args, PyObject *kwargs);
+PyObject *table_delete(PyObject *op, PyObject *args);
+PyObject *table_update(PyObject *op, PyObject *args);
+PyObject *table_merge(PyObject *op, PyObject *args, PyObject *kwargs);
+
+/* Methods: table_columns.c */
+PyObject *table_add_null_columns(PyObject *op, PyObject *capsule);
+PyObject *table_add_columns(PyObject *op, PyObject *pairs);
+PyObject *table_join_columns(PyObject *op, PyObject *args);
+PyObject *table_drop_columns(PyObject *op, PyObject *names);
+PyObject *table_rename_column(PyObject *op, PyObject *args);
+PyObject *table_widen_column(PyObject *op, PyObject *args);
+
+/* Methods: table_versions.c */
+PyObject *table_versions(PyObject *op, PyObject *unused);
+PyObject *table_tags(PyObject *op, PyObject *unused);
+PyObject *table_branches(PyObject *op, PyObject *unused);
+PyObject *table_tag(PyObject *op, PyObject *args);
+PyObject *table_untag(PyObject *op, PyObject *args);
+PyObject *table_restore(PyObject *op, PyObject *args);
+PyObject *table_compact(PyObject *op, PyObject *args);
+PyObject *table_cleanup(PyObject *op, PyObject *args);
+PyObject *table_upgrade(PyObject *op, PyObject *unused);
+PyObject *table_verify(PyObject *op, PyObject *unused);
+PyObject *table_diff(PyObject *op, PyObject *args);
+
+#endif

@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Rows on their way out: batches and scans, which any Arrow library takes."""
+
+from leman import _core
+
+
+def pyarrow():
+    """The module pyarrow, which the package does not depend on."""
+    try:
+        import pyarrow
+    except ImportError as error:
+        raise ImportError(
+            "this call needs pyarrow, which is not installed; without it, data goes in and out "
+            "through any library that speaks the Arrow PyCapsule interface"
+        ) from error
+    return pyarrow
+
+
+class SchemaCapsule:
+    """A schema capsule, as an object that hands it over."""
+
+    def __init__(self, capsule):
+        self._capsule = capsule
+
+    def __arrow_c_schema__(self):
+        return self._capsule
+
+
+class StreamCapsule:
+    """A stream capsule, as an object that hands it over."""
+
+    def __init__(self, capsule):
+        self._capsule = capsule
+
+    def __arrow_c_stream__(self, requested_schema=None):
+        return self._capsule
+
+
+class Batch:
+    """Rows as an Arrow struct array, for anything that takes ``__arrow_c_array__``."""
+
+    def __init__(self, schema, data):
+        self._schema = schema
+        self._data = data
+
+    def __arrow_c_array__(self, requested_schema=None):
+        if self._data is None:
+            raise ValueError("a batch can be handed over once")
+        pair = self._schema, self._data
+        self._schema = self._data = None
+        return pair
+
+    def to_arrow(self):
+        """The rows as a ``pyarrow.RecordBatch``."""
+        return pyarrow().record_batch(self)
+
+    def to_pandas(self):
+        """The rows as a ``pandas.DataFrame``."""
+        return self.to_arrow().to_pandas()
+
+    def to_pylist(self):
+        """The rows as a list of dicts."""
+        return self.to_arrow().to_pylist()
+
+
+class Scan:
+    """Rows in order, as a stream of batches that starts to be read when it is used.
+
+    A scan may be used several times and gives the same rows each time. Any Arrow library takes it
+    (``pa.table(scan)``, ``polars.DataFrame(scan)``, DuckDB), and it iterates over pyarrow batches.
+    """
+
+    def __init__(self, core, open_stream):
+        self._core = core
+        self._open = open_stream
+        self._stream = open_stream()  # wrong names and expressions are found here
+
+    def _take_stream(self):
+        stream, self._stream = self._stream, None
+        return self._open() if stream is None else stream
+
+    def __arrow_c_stream__(self, requested_schema=None):
+        return self._take_stream()
+
+    def __arrow_c_schema__(self):
+        self._stream = self._take_stream()
+        return _core.stream_schema(self._stream)
+
+    @property
+    def schema(self):
+        """The columns as a ``pyarrow.Schema``."""
+        return pyarrow().schema(self)
+
+    def __iter__(self):
+        stream = self._take_stream()
+        while (pair := self._core.next(stream)) is not None:
+            yield Batch(*pair).to_arrow()
+
+    def to_batches(self):
+        """The rows as an iterator of ``pyarrow.RecordBatch``."""
+        return iter(self)
+
+    def to_reader(self):
+        """The rows as a ``pyarrow.RecordBatchReader``."""
+        return pyarrow().RecordBatchReader.from_stream(self)
+
+    def to_arrow(self):
+        """All rows as a ``pyarrow.Table``."""
+        schema = self.schema
+        return pyarrow().Table.from_batches(self, schema=schema)
+
+    to_table = to_arrow
+
+    def to_pandas(self):
+        """All rows as a ``pandas.DataFrame``."""
+        return self.to_arrow().to_pandas()
+
+    def to_pylist(self):
+        """All rows as a list of dicts."""
+        return self.to_arrow().to_pylist()

@@ -1,0 +1,366 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Rows on their way into a table.
+
+What users have at hand becomes one Arrow stream: objects that speak the Arrow PyCapsule interface
+as they are, Python values through pyarrow, iterators piece by piece and never as a whole. Where
+the table says what the columns are, values of other types are cast to them if that loses nothing.
+"""
+
+import itertools
+from collections.abc import Iterable, Mapping
+
+from leman import _core
+from leman.arrow import SchemaCapsule, StreamCapsule, pyarrow
+
+# Rows given one by one are gathered to batches of about this size.
+BATCH_ROWS = 1024
+BATCH_BYTES = 64 << 20
+
+
+def as_schema(schema):
+    """What users give as a schema, as a ``pyarrow.Schema``; None stays None."""
+    if schema is None:
+        return None
+    pa = pyarrow()
+    if isinstance(schema, pa.Schema):
+        return schema
+    if hasattr(schema, "to_arrow_schema"):
+        return schema.to_arrow_schema()
+    if isinstance(schema, Mapping):
+        return pa.schema(list(schema.items()))
+    return pa.schema(schema)
+
+
+class Rows:
+    """A stream of rows for one call: ``with Rows(data) as stream: core.append(stream)``.
+
+    If the iterator behind it raises, the call fails, and what was raised is raised again.
+    """
+
+    def __init__(self, data, schema=None, *, fill=False):
+        """
+        schema: what the columns are to become; None takes them as they are.
+        fill: columns of the schema that the data lacks are added, as nulls.
+        """
+        self._error = None
+        source = self._source(data, schema)
+        stream = source.__arrow_c_stream__()
+        if schema is not None:
+            stream = self._fitted(stream, schema, fill)
+        self._stream = stream
+
+    def __enter__(self):
+        return self._stream
+
+    def __exit__(self, kind, value, traceback):
+        if kind is not None and self._error is not None:
+            raise self._error from None
+
+    def _watched(self, batches):
+        try:
+            yield from batches
+        except BaseException as error:
+            if self._error is None:
+                self._error = error
+            raise
+
+    def _source(self, data, schema):
+        """The data as an object with ``__arrow_c_stream__``."""
+        if data is None:
+            raise TypeError("there is no data; an empty table is made of a schema")
+        if _is_pandas(data):
+            return pyarrow().Table.from_pandas(data, preserve_index=False).replace_schema_metadata()
+        if hasattr(data, "__arrow_c_stream__"):
+            return data
+        if hasattr(data, "__arrow_c_array__"):
+            pa = pyarrow()
+            return pa.Table.from_batches([pa.record_batch(data)])
+        if hasattr(data, "to_reader"):
+            return data.to_reader()
+        if hasattr(data, "scanner"):
+            return data.scanner().to_reader()
+        if isinstance(data, Mapping):
+            return _from_columns(data, schema)
+        if isinstance(data, (str, bytes)) or not isinstance(data, Iterable):
+            raise TypeError(
+                f"rows come as Arrow data, a DataFrame, a dict of columns, a list of dicts or an "
+                f"iterator of batches, not as {type(data).__name__}"
+            )
+        if isinstance(data, (list, tuple)) and all(_is_row(item) for item in data):
+            return _from_rows(data, schema)
+        return self._from_iterator(iter(data), schema)
+
+    def _from_iterator(self, items, schema):
+        pieces = _pieces(items, schema)
+        first = next(pieces, None)
+        pa = pyarrow()
+        if first is None:
+            if schema is None:
+                raise ValueError("there are no rows and no schema")
+            return schema.empty_table()
+        batches = _as_first(itertools.chain([first], pieces), first.schema)
+        return pa.RecordBatchReader.from_batches(first.schema, self._watched(batches))
+
+    def _fitted(self, stream, schema, fill):
+        pa = pyarrow()
+        given = pa.schema(SchemaCapsule(_core.stream_schema(stream)))
+        fit = _Fit(given, schema, fill)
+        if fit.is_identity:
+            return stream
+        reader = pa.RecordBatchReader.from_stream(StreamCapsule(stream))
+        batches = self._watched(fit.apply(batch) for batch in reader)
+        return pa.RecordBatchReader.from_batches(fit.schema, batches).__arrow_c_stream__()
+
+
+def _is_pandas(data):
+    return type(data).__module__.partition(".")[0] == "pandas" and hasattr(data, "iloc")
+
+
+def _is_row(item):
+    return isinstance(item, Mapping) or hasattr(item, "model_dump")
+
+
+def _row(item):
+    return item if isinstance(item, Mapping) else item.model_dump()
+
+
+def _array(name, values, kind):
+    """Python or numpy values as an Arrow array of type `kind`; None infers it."""
+    pa = pyarrow()
+    if hasattr(values, "__arrow_c_array__") or hasattr(values, "__arrow_c_stream__"):
+        return pa.chunked_array(values)
+    try:
+        if getattr(values, "ndim", 1) == 2:
+            flat = pa.array(values.reshape(-1))
+            return pa.FixedSizeListArray.from_arrays(flat, values.shape[1])
+        return pa.array(values, kind)
+    except (pa.ArrowException, OverflowError, TypeError, ValueError) as error:
+        raise _core.InvalidError(f'column "{name}": {error}') from error
+
+
+def _kind_of(name, schema):
+    if schema is None or name not in schema.names:
+        return None
+    kind = schema.field(name).type
+    return None if isinstance(kind, pyarrow().BaseExtensionType) else kind
+
+
+def _from_columns(columns, schema):
+    arrays = {
+        name: _array(name, values, _kind_of(name, schema)) for name, values in columns.items()
+    }
+    if not arrays and schema is not None:
+        return schema.empty_table()
+    lengths = {name: len(array) for name, array in arrays.items()}
+    if len(set(lengths.values())) > 1:
+        raise _core.InvalidError(f"columns differ in length: {lengths}")
+    return pyarrow().table(arrays)
+
+
+def _from_rows(rows, schema):
+    rows = [_row(row) for row in rows]
+    if not rows:
+        if schema is None:
+            raise ValueError("there are no rows and no schema")
+        return schema.empty_table()
+    names = dict.fromkeys(name for row in rows for name in row)
+    return _from_columns({name: [row.get(name) for row in rows] for name in names}, schema)
+
+
+def _bytes_of(row):
+    return sum(len(value) for value in row.values() if isinstance(value, (bytes, str)))
+
+
+def _pieces(items, schema):
+    """Record batches of an iterator of batches, tables, or rows as dicts."""
+    rows, count = [], 0
+    for item in items:
+        if not _is_row(item):
+            yield from _batches_of(item)
+            continue
+        rows.append(_row(item))
+        count += _bytes_of(rows[-1])
+        if len(rows) >= BATCH_ROWS or count >= BATCH_BYTES:
+            table = _from_rows(rows, schema)
+            schema = schema or table.schema
+            yield from table.to_batches()
+            rows, count = [], 0
+    if rows:
+        yield from _from_rows(rows, schema).to_batches()
+
+
+def _batches_of(item):
+    pa = pyarrow()
+    if isinstance(item, pa.RecordBatch):
+        return [item]
+    if hasattr(item, "__arrow_c_stream__"):
+        return pa.RecordBatchReader.from_stream(item)
+    if hasattr(item, "__arrow_c_array__"):
+        return [pa.record_batch(item)]
+    if isinstance(item, list) and all(_is_row(row) for row in item):
+        return _from_rows(item, None).to_batches()
+    if _is_pandas(item):
+        return pa.Table.from_pandas(item, preserve_index=False).to_batches()
+    raise TypeError(f"an iterator gives batches, or rows as dicts, not {type(item).__name__}")
+
+
+def _as_first(batches, schema):
+    """The batches, each with the columns and types of the first."""
+    fits = {}
+    for batch in batches:
+        fit = fits.get(batch.schema)
+        if fit is None:
+            fit = fits[batch.schema] = _Fit(batch.schema, schema, fill=True)
+        yield batch if fit.is_identity else fit.apply(batch)
+
+
+class _Fit:
+    """Batches of one schema, brought into the types of another."""
+
+    def __init__(self, given, wanted, fill):
+        pa = pyarrow()
+        for name in given.names:
+            if name not in wanted.names:
+                columns = ", ".join(wanted.names)
+                raise _core.InvalidError(
+                    f'column "{name}" is not in the table, which has: {columns}'
+                )
+        asked = list(wanted) if fill else [wanted.field(name) for name in given.names]
+        self._steps = [self._step(given, field, fill) for field in asked]
+        metadata = wanted.metadata if fill else given.metadata
+        self.schema = pa.schema([field for _, _, field in self._steps], metadata=metadata)
+        self.is_identity = given.equals(self.schema, check_metadata=True)
+
+    @staticmethod
+    def _step(given, field, fill):
+        """(index of the column or None, type to cast to or None, field that comes out)"""
+        index = given.get_field_index(field.name)
+        if index < 0:
+            if not field.nullable:
+                raise _core.InvalidError(f'column "{field.name}", which has no nulls, is missing')
+            return None, field.type, field
+        have = given.field(index)
+        if have.type.equals(field.type) or (not fill and _same(have.type, field.type)):
+            return index, None, field if fill else have
+        if castable(have.type, field.type):
+            return index, field.type, field if fill else have.with_type(field.type)
+        if fill:
+            raise _core.InvalidError(
+                f'column "{field.name}" is {field.type}, and these rows have {have.type}'
+            )
+        return index, None, have
+
+    def apply(self, batch):
+        pa = pyarrow()
+        columns = []
+        for index, kind, field in self._steps:
+            if index is None:
+                columns.append(pa.nulls(batch.num_rows, kind))
+            elif kind is None:
+                columns.append(batch.column(index))
+            else:
+                columns.append(_cast(field.name, batch.column(index), kind))
+        return pa.RecordBatch.from_arrays(columns, schema=self.schema)
+
+
+def _cast(name, column, kind):
+    pa = pyarrow()
+    try:
+        if isinstance(column, pa.ExtensionArray):
+            column = column.storage
+        return column.cast(kind)
+    except pa.ArrowException as error:
+        raise _core.InvalidError(
+            f'column "{name}" is {kind}, and these rows have {column.type}: {error}'
+        ) from error
+
+
+def _same(given, wanted):
+    """Are the types equal but for names of list items and what may be null?"""
+    pa = pyarrow()
+    if given.equals(wanted):
+        return True
+    if given.id != wanted.id or given.num_fields != wanted.num_fields or given.num_fields == 0:
+        return False
+    if pa.types.is_fixed_size_list(given) and given.list_size != wanted.list_size:
+        return False
+    if pa.types.is_map(given) or pa.types.is_dictionary(given):
+        return False
+    pairs = [(given.field(i), wanted.field(i)) for i in range(given.num_fields)]
+    named = pa.types.is_struct(given)
+    return all((not named or a.name == b.name) and _same(a.type, b.type) for a, b in pairs)
+
+
+def castable(given, wanted):
+    """May values of one type be cast to another, if each of them fits?"""
+    pa = pyarrow()
+    types = pa.types
+    if isinstance(given, pa.BaseExtensionType):
+        return castable(given.storage_type, wanted)
+    if isinstance(wanted, pa.BaseExtensionType):
+        return False
+    if types.is_null(given) or given.equals(wanted):
+        return True
+    if types.is_dictionary(given) or types.is_dictionary(wanted):
+        inner = [t.value_type if types.is_dictionary(t) else t for t in (given, wanted)]
+        return castable(*inner)
+    if _is_list(given) and _is_list(wanted):
+        return castable(given.value_type, wanted.value_type)
+    if types.is_struct(given) and types.is_struct(wanted):
+        return all(
+            wanted.get_field_index(field.name) >= 0
+            and castable(field.type, wanted.field(field.name).type)
+            for field in given
+        )
+    if types.is_map(given) and types.is_map(wanted):
+        return castable(given.key_type, wanted.key_type) and castable(
+            given.item_type, wanted.item_type
+        )
+    return any(family(given) and family(wanted) for family in _FAMILIES)
+
+
+def _is_list(kind):
+    types = pyarrow().types
+    return (
+        types.is_list(kind)
+        or types.is_large_list(kind)
+        or types.is_fixed_size_list(kind)
+        or types.is_list_view(kind)
+        or types.is_large_list_view(kind)
+    )
+
+
+def _is_number(kind):
+    types = pyarrow().types
+    return types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind)
+
+
+def _is_text(kind):
+    types = pyarrow().types
+    return types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind)
+
+
+def _is_bytes(kind):
+    types = pyarrow().types
+    return (
+        types.is_binary(kind)
+        or types.is_large_binary(kind)
+        or types.is_binary_view(kind)
+        or types.is_fixed_size_binary(kind)
+    )
+
+
+def _is_date_time(kind):
+    types = pyarrow().types
+    return types.is_timestamp(kind) or types.is_date(kind)
+
+
+def _is_time(kind):
+    return pyarrow().types.is_time(kind)
+
+
+def _is_duration(kind):
+    return pyarrow().types.is_duration(kind)
+
+
+_FAMILIES = [_is_number, _is_text, _is_bytes, _is_date_time, _is_time, _is_duration]

@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A directory of tables, laid out as LanceDB does."""
+
+import os
+
+from leman import _core
+from leman.data import as_schema
+from leman.table import Table
+
+_SCHEME = "file://"
+
+
+class Database:
+    """A directory of tables: table NAME is the directory NAME.lance in it."""
+
+    def __init__(self, uri):
+        uri = os.fspath(uri)
+        if uri.startswith(_SCHEME):
+            uri = uri.removeprefix(_SCHEME)
+        elif "://" in uri:
+            scheme = uri.partition("://")[0]
+            raise _core.UnsupportedError(
+                f"a database is a directory of this machine; {scheme}:// is not supported"
+            )
+        self._root = os.path.expanduser(uri)
+
+    def __repr__(self):
+        return f"<leman.Database {self._root!r}>"
+
+    @property
+    def uri(self):
+        return self._root
+
+    def create_table(
+        self,
+        name,
+        data=None,
+        schema=None,
+        mode="create",
+        exist_ok=False,
+        *,
+        primary_key=None,
+        data_storage_version=None,
+        max_rows_per_fragment=1_048_576,
+        max_bytes_per_fragment=None,
+        message=None,
+        durable=True,
+    ):
+        """Make a table of data, of a schema, or of data cast to a schema.
+
+        data: see ``Table.append()``.
+        mode: "create", or "overwrite" to replace the content of a table that is there by a new
+            version.
+        exist_ok: a table that is there is opened and stays as it is.
+        primary_key: the column, or columns, that tell rows apart; ``insert()`` and ``upsert()``
+            match by it.
+        data_storage_version: "2.1", or "2.2" (maps need it).
+        max_rows_per_fragment, max_bytes_per_fragment: where data files are cut.
+        message: kept with the version.
+        durable: wait for the device; without it a crash of the machine may undo the commit.
+        """
+        if mode not in ("create", "overwrite"):
+            raise ValueError(f'mode is "create" or "overwrite", not {mode!r}')
+        options = {
+            "primary_key": primary_key,
+            "data_storage_version": data_storage_version,
+            "max_rows_per_fragment": max_rows_per_fragment,
+            "max_bytes_per_fragment": max_bytes_per_fragment,
+            "message": message,
+            "durable": durable,
+        }
+        if mode == "overwrite" or exist_ok:
+            try:
+                table = self.open_table(name)
+            except _core.NotFoundError:
+                pass
+            else:
+                if mode == "overwrite":
+                    table.overwrite(data, schema, **options)
+                else:
+                    _check_schema(table, schema)
+                return table
+        return Table._create(self._root, name, data, schema, **options)
+
+    def open_table(self, name, version=None, branch=None):
+        """Open a table, at the newest version, a number, a tag or a time; or a branch of it."""
+        return Table._open(self._root, name, version, branch)
+
+    def drop_table(self, name, ignore_missing=False):
+        """Remove a table with all its versions."""
+        try:
+            _core.database_drop(self._root, name)
+        except _core.NotFoundError:
+            if not ignore_missing:
+                raise
+
+    def rename_table(self, name, new_name):
+        """Give a table another name."""
+        _core.database_rename(self._root, name, new_name)
+
+    def table_names(self):
+        """The names of the tables, sorted."""
+        return _core.database_list(self._root)
+
+    list_tables = table_names
+
+    def __iter__(self):
+        return iter(self.table_names())
+
+    def __len__(self):
+        return len(self.table_names())
+
+    def __contains__(self, name):
+        return name in self.table_names()
+
+    def __getitem__(self, name):
+        return self.open_table(name)
+
+
+def _check_schema(table, schema):
+    schema = as_schema(schema)
+    if schema is not None and not table.schema.equals(schema):
+        raise _core.InvalidError(
+            f"table {table.name!r} is there and has not this schema, but:\n{table.schema}"
+        )
+
+
+def connect(uri):
+    """Open a directory of tables; it is made when the first table is."""
+    return Database(uri)

@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Rows that are joined to a table by key."""
+
+from dataclasses import dataclass
+
+from leman.data import Rows
+
+
+@dataclass(frozen=True)
+class MergeResult:
+    """What became of the rows."""
+
+    inserted: int
+    updated: int
+    deleted: int
+    skipped: int
+
+
+class MergeBuilder:
+    """Says what becomes of rows by whether their key is in the table; ``execute()`` does it.
+
+    Without further calls nothing happens to any row.
+    """
+
+    def __init__(self, table, on):
+        self._table = table
+        self._on = on
+        self._matched = "skip", None
+        self._not_matched = "skip"
+        self._not_in_source = "skip", None
+
+    def when_matched_update_all(self, where=None):
+        """A row whose key is there replaces the table's: all its columns, other ones stay.
+
+        where: only if this holds; columns are ``target.x`` and ``source.x``.
+        """
+        self._matched = "update", where
+        return self
+
+    def when_matched_delete(self):
+        """Rows of the table whose key is in the data are deleted."""
+        self._matched = "delete", None
+        return self
+
+    def when_matched_fail(self):
+        """A key that is there fails the call, and nothing is changed."""
+        self._matched = "fail", None
+        return self
+
+    def when_not_matched_insert_all(self):
+        """Rows whose key is not there are inserted."""
+        self._not_matched = "insert"
+        return self
+
+    def when_not_matched_by_source_delete(self, condition=None):
+        """Rows of the table whose key is not in the data are deleted, if the condition holds."""
+        self._not_in_source = "delete", condition
+        return self
+
+    def execute(self, data):
+        """Do it, as one version; returns a ``MergeResult``. For `data` see ``Table.append()``."""
+        with Rows(data, self._table._known_schema()) as stream:
+            counts = self._table._core.merge(
+                stream, self._on, *self._matched, self._not_matched, *self._not_in_source
+            )
+        return MergeResult(*counts)

@@ -1,0 +1,627 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A table: versioned rows in the Lance format."""
+
+import datetime
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from leman import _core
+from leman.arrow import Batch, Scan, pyarrow
+from leman.data import Rows, as_schema
+from leman.file import row_numbers
+from leman.literal import literal
+from leman.merge import MergeBuilder
+
+_EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
+
+# What users of LanceDB and pylance try, and where it is.
+_ELSEWHERE = {
+    "search": "for vector or full-text search open the same directory with LanceDB; "
+    "rows are read by scan(), with where= as a filter",
+    "vector_search": "for vector search open the same directory with LanceDB",
+    "query": "rows are read by scan(columns=, where=, limit=)",
+    "create_index": "open the same directory with LanceDB to build indices",
+    "create_scalar_index": "open the same directory with LanceDB to build indices",
+    "create_fts_index": "open the same directory with LanceDB to build indices",
+    "drop_index": "open the same directory with LanceDB",
+    "list_indices": "open the same directory with LanceDB",
+    "to_lance": "lance.dataset(table.path) opens the same table",
+    "to_polars": "polars.DataFrame(table.scan()) takes the rows",
+    "optimize": "call compact(), then cleanup()",
+    "compact_files": "it is called compact()",
+    "cleanup_old_versions": "it is called cleanup()",
+    "to_batches": "scan() iterates over batches",
+    "to_table": "it is called to_arrow(); scan() takes columns, where and limit",
+    "scanner": "it is called scan()",
+}
+
+
+def version_options(version):
+    """What users give as a version, as arguments of the library."""
+    if version is None:
+        return {}
+    if isinstance(version, bool):
+        raise TypeError("a version is a number, the name of a tag, or a time, not a bool")
+    if isinstance(version, int):
+        if version < 1:
+            raise ValueError(f"versions count from 1; there is no version {version}")
+        return {"version": version}
+    if isinstance(version, str):
+        return {"tag": version}
+    if isinstance(version, datetime.datetime):
+        return {"timestamp_us": timestamp_us(version)}
+    raise TypeError(
+        f"a version is a number, the name of a tag, or a time, not {type(version).__name__}"
+    )
+
+
+def timestamp_us(time):
+    """Microseconds since 1970; a time without zone is local, as everywhere in Python."""
+    return (time.astimezone(datetime.UTC) - _EPOCH) // datetime.timedelta(microseconds=1)
+
+
+def write_options(
+    *,
+    primary_key=None,
+    data_storage_version=None,
+    max_rows_per_fragment=None,
+    max_bytes_per_fragment=None,
+    message=None,
+    durable=True,
+):
+    """Options of a write, as arguments of the library."""
+    return {
+        "primary_key": [primary_key] if isinstance(primary_key, str) else primary_key,
+        "data_version": data_storage_version,
+        "fragment_rows": max_rows_per_fragment or 0,
+        "fragment_bytes": max_bytes_per_fragment or 0,
+        "message": message,
+        "sync": durable,
+    }
+
+
+class Table:
+    """A table, standing at one of its versions.
+
+    Reads see that version. Writes are made on the newest one and move the table there; each is one
+    commit, durable when the call returns. ``refresh()`` moves to what others have committed.
+    """
+
+    def __init__(self, path, version=None, branch=None):
+        self._set_place(path, None)
+        self._core = _core.Table(*self._place, branch=branch, **version_options(version))
+
+    def _set_place(self, path, name):
+        """The directory of the table; or that of its database, and the name."""
+        path = os.fspath(path)
+        self._place = path, name
+        if name is None:
+            self._path = path
+            self._name = os.path.basename(os.path.abspath(path)).removesuffix(".lance")
+        else:
+            self._path = os.path.join(path, f"{name}.lance")
+            self._name = name
+
+    @classmethod
+    def _open(cls, root, name, version, branch):
+        self = cls.__new__(cls)
+        self._set_place(root, name)
+        self._core = _core.Table(*self._place, branch=branch, **version_options(version))
+        return self
+
+    @classmethod
+    def _create(cls, root, name, data, schema, **options):
+        self = cls.__new__(cls)
+        self._set_place(root, name)
+        with _rows_of_new(data, schema) as stream:
+            self._core = _core.Table.create(*self._place, stream, **write_options(**options))
+        return self
+
+    def __repr__(self):
+        return f"<leman.Table {self._name!r}: version {self.version}, {len(self)} rows>"
+
+    def __getattr__(self, name):
+        if name in _ELSEWHERE:
+            raise AttributeError(f"a table has no {name}(): {_ELSEWHERE[name]}")
+        raise AttributeError(f"'Table' object has no attribute {name!r}")
+
+    def __len__(self):
+        return self.count_rows()
+
+    @property
+    def name(self):
+        return self._name
+
+    @property
+    def path(self):
+        """The directory of the table."""
+        return self._path
+
+    uri = path
+
+    @property
+    def version(self):
+        """The number of the version that the table stands at."""
+        return self._core.version
+
+    @property
+    def schema(self):
+        """The columns as a ``pyarrow.Schema``."""
+        return pyarrow().schema(self)
+
+    def __arrow_c_schema__(self):
+        return self._core.schema()
+
+    @property
+    def primary_key(self):
+        """The columns that tell rows apart, as given when the table was made."""
+        return self._core.primary_key()
+
+    def info(self):
+        """What the version is made of: rows, fragments, files, bytes, as a dict."""
+        return self._core.info()
+
+    stats = info
+
+    # Reading
+
+    def scan(
+        self,
+        columns=None,
+        where=None,
+        limit=None,
+        offset=None,
+        batch_size=None,
+        with_row_id=False,
+        version=None,
+        *,
+        with_row_address=False,
+        blobs="descriptors",
+        threads=None,
+    ):
+        """Read rows in order.
+
+        columns: names, and paths of nested fields (``"info.width"``); None reads all.
+        where: a filter, as in SQL: ``"width > 100 and label is not null"``.
+        limit, offset: at most `limit` of the rows that match, after leaving out `offset`.
+        batch_size: rows per batch at most; batches of large rows are smaller.
+        with_row_id: add the column ``_rowid``, for `take_ids()`.
+        version: read another version than that of the table: a number, a tag or a time.
+        blobs: "descriptors" says where blobs are, "bytes" reads them.
+        """
+        options = {
+            "columns": columns,
+            "where": where,
+            "offset": offset or 0,
+            "batch_rows": batch_size or 0,
+            "with_row_id": with_row_id,
+            "with_row_address": with_row_address,
+            "blob_bytes": _blob_bytes(blobs),
+            "threads": threads or 0,
+        }
+        if limit is not None:
+            options["limit"] = _not_negative("limit", limit)
+        _not_negative("offset", offset or 0)
+        core = self._core
+        if version is not None:
+            core = _core.Table(*self._place, **version_options(version))
+        number = core.version
+
+        def open_stream():
+            if core.version == number:
+                return core.scan(**options)
+            return _core.Table(*self._place, version=number).scan(**options)
+
+        return Scan(core, open_stream)
+
+    def __arrow_c_stream__(self, requested_schema=None):
+        return self._core.scan()
+
+    def to_arrow(self, columns=None, where=None):
+        """All rows as a ``pyarrow.Table``."""
+        return self.scan(columns, where).to_arrow()
+
+    def to_pandas(self, columns=None, where=None):
+        """All rows as a ``pandas.DataFrame``."""
+        return self.scan(columns, where).to_pandas()
+
+    def head(self, n=5):
+        """The first rows as a ``pyarrow.Table``."""
+        return self.scan(limit=n).to_arrow()
+
+    def count_rows(self, where=None):
+        """How many rows there are, or match a filter."""
+        return self._core.count(where)
+
+    def take(self, positions, columns=None, *, with_row_id=False, blobs="descriptors"):
+        """Read rows by their position in the table, in the order given.
+
+        Positions count the rows that a scan gives; deleted rows have none.
+        """
+        numbers = row_numbers(positions)
+        pair = self._core.take(
+            numbers, columns=columns, with_row_id=with_row_id, blob_bytes=_blob_bytes(blobs)
+        )
+        return Batch(*pair)
+
+    def take_ids(self, row_ids, columns=None, *, with_row_id=False, blobs="descriptors"):
+        """Read rows by row id, as ``scan(with_row_id=True)`` gives them, in the order given."""
+        numbers = row_numbers(row_ids)
+        pair = self._core.take_ids(
+            numbers, columns=columns, with_row_id=with_row_id, blob_bytes=_blob_bytes(blobs)
+        )
+        return Batch(*pair)
+
+    # Writing
+
+    def append(self, data, **options):
+        """Append rows.
+
+        data: anything with ``__arrow_c_stream__`` or ``__arrow_c_array__``, a pandas DataFrame, a
+        dict of columns, a list of dicts, or an iterator of batches or dicts, never held as a whole.
+
+        Columns are matched by name; those that the data lacks become null. Values of other types
+        are cast if that loses nothing.
+        """
+        with Rows(data, self._known_schema()) as stream:
+            self._core.append(stream, **write_options(**options))
+
+    def add(self, data, mode="append", **options):
+        """The same as ``append()``, or ``overwrite()`` with ``mode="overwrite"``."""
+        if mode == "append":
+            self.append(data, **options)
+        elif mode == "overwrite":
+            self.overwrite(data, **options)
+        else:
+            raise ValueError(f'mode is "append" or "overwrite", not {mode!r}')
+
+    def overwrite(self, data, schema=None, **options):
+        """Replace all rows, and the schema, as a new version of the table."""
+        with _rows_of_new(data, schema) as stream:
+            self._core.overwrite(stream, **write_options(**options))
+
+    def merge_insert(self, on=None):
+        """Join rows by key; for what is done with them see ``MergeBuilder``.
+
+        on: the key, a column or several; None takes the primary key.
+        """
+        return MergeBuilder(self, self._key(on))
+
+    def insert(self, data, on=None):
+        """Append rows whose keys must not be there; returns a ``MergeResult``.
+
+        on: the key, a column or several; None takes the primary key.
+        """
+        merge = self.merge_insert(on).when_matched_fail().when_not_matched_insert_all()
+        return merge.execute(data)
+
+    def upsert(self, data, on=None):
+        """Replace the rows whose keys are there and append the others; returns a ``MergeResult``.
+
+        on: the key, a column or several; None takes the primary key. Columns that the data lacks
+        stay as they are in rows that are replaced.
+        """
+        merge = self.merge_insert(on).when_matched_update_all().when_not_matched_insert_all()
+        return merge.execute(data)
+
+    def _key(self, on):
+        if on is None:
+            on = self.primary_key
+            if not on:
+                raise ValueError("the table has no primary key; give the key columns as on=")
+        return [on] if isinstance(on, str) else list(on)
+
+    def delete(self, where):
+        """Delete the rows that match; returns their number."""
+        if not isinstance(where, str):
+            raise TypeError('where is a filter as text, e.g. "id = 3"; "true" deletes all rows')
+        return self._core.delete(where)
+
+    def update(self, where=None, updates=None, *, values=None, values_sql=None):
+        """Set columns of the rows that match; returns their number.
+
+        where: a filter; None takes all rows.
+        updates: expressions by column, computed from the row: ``{"x": "x + 1"}``. ``values_sql``
+            is the same.
+        values: Python values by column: ``{"label": "cat"}``.
+        """
+        expressions = {**(updates or {}), **(values_sql or {})}
+        both = expressions.keys() & (values or {}).keys()
+        if both:
+            raise ValueError(f"{sorted(both)} have both a value and an expression")
+        for name, value in (values or {}).items():
+            expressions[name] = literal(value)
+        if not expressions:
+            raise ValueError('nothing to set; give values={"x": 3} or updates={"x": "x + 1"}')
+        for name, expression in expressions.items():
+            if not isinstance(expression, str):
+                raise TypeError(
+                    f"updates are expressions as text; the one of {name!r} is "
+                    f"{expression!r}: give it in values="
+                )
+        return self._core.update(where, tuple(expressions.items()))
+
+    # Columns
+
+    def add_columns(self, columns, *, on=None):
+        """Add columns, without rewriting the others.
+
+        columns: one of
+            a dict of expressions over the row: ``{"area": "width * height"}``;
+            a ``pyarrow.Schema``, or a field or list of fields: columns of nulls;
+            data, as for ``append()``: columns that are joined to the rows by the key `on`, a column
+            or several, or by position without one.
+        """
+        if _is_fields(columns):
+            schema = as_schema([columns] if hasattr(columns, "nullable") else columns)
+            self._core.add_null_columns(schema.__arrow_c_schema__())
+        elif on is None and isinstance(columns, Mapping) and _are_texts(columns.values()):
+            self._core.add_columns(tuple(columns.items()))
+        else:
+            with Rows(columns) as stream:
+                self._core.join_columns(stream, [on] if isinstance(on, str) else on)
+
+    def drop_columns(self, columns):
+        """Drop columns, or fields of structs by path; their data goes with ``cleanup()``."""
+        self._core.drop_columns([columns] if isinstance(columns, str) else list(columns))
+
+    def rename_column(self, column, name):
+        """Give a column, or a field of a struct, another name."""
+        self._core.rename_column(column, name)
+
+    def alter_columns(self, *alterations):
+        """Change columns, one dict each: ``{"path": "a", "rename": "b", "data_type": pa.int64()}``.
+
+        rename: another name.
+        data_type: a wider type; only this column is rewritten.
+
+        Every change is a version of its own.
+        """
+        for alteration in alterations:
+            rest = dict(alteration)
+            path = rest.pop("path", None)
+            name = rest.pop("rename", None) or rest.pop("name", None)
+            kind = rest.pop("data_type", None)
+            if path is None or rest or (name is None and kind is None):
+                raise ValueError(
+                    f'an alteration has "path" and "rename" or "data_type", unlike {alteration}'
+                )
+            if kind is not None:
+                field = pyarrow().field(path.rpartition(".")[2], kind)
+                self._core.widen_column(path, field.__arrow_c_schema__())
+            if name is not None:
+                self._core.rename_column(path, name)
+
+    # Versions
+
+    def refresh(self):
+        """Move to the newest version."""
+        self._core.refresh()
+
+    checkout_latest = refresh
+
+    def checkout(self, version):
+        """Move to another version: a number, the name of a tag, or a time."""
+        if version is None:
+            self._core.refresh()
+        else:
+            self._core.checkout(**version_options(version))
+
+    def versions(self):
+        """All versions that are left, oldest first, as dicts."""
+        return [_version_item(item) for item in self._core.versions()]
+
+    list_versions = versions
+
+    @property
+    def tags(self):
+        """The names of versions: ``tags.list()``, ``create()``, ``update()``, ``delete()``."""
+        return Tags(self._core)
+
+    def restore(self, version=None):
+        """Make a version with the content of an earlier one: a number, a tag or a time.
+
+        None takes the version that the table stands at.
+        """
+        self._core.restore(self._number(version))
+
+    def _number(self, version):
+        """The number of a version; None is the one that the table stands at."""
+        if version is None:
+            return self.version
+        options = version_options(version)
+        if "version" in options:
+            return options["version"]
+        return _core.Table(*self._place, **options).version
+
+    def diff(self, old, new=None):
+        """What happened to the rows between two versions, as a ``Scan``.
+
+        Its columns are ``_change`` ("insert", "update" or "delete"), ``_rowid``, and those of the
+        newer version: deleted rows as they were at `old`, the others as they are at `new`.
+
+        old, new: a number, the name of a tag, or a time; `new` None is the version that the table
+            stands at.
+        """
+        old, new = self._number(old), self._number(new)
+        return Scan(self._core, lambda: self._core.diff(old, new))
+
+    def cleanup(
+        self,
+        older_than=None,
+        *,
+        keep_tagged=True,
+        delete_unverified=False,
+        dry_run=False,
+    ):
+        """Remove old versions and the files that only they name; returns a ``CleanupResult``.
+
+        The newest version stays. Files that no version names stay for seven days, as a writer may
+        be about to commit them.
+
+        older_than: a ``timedelta``, or a ``datetime``; two weeks unless given.
+        keep_tagged: versions that have a name stay.
+        delete_unverified: files that no version names go, however young; nobody may be writing.
+        dry_run: only count.
+        """
+        if older_than is None:
+            before = 0
+        elif isinstance(older_than, datetime.timedelta):
+            before = timestamp_us(datetime.datetime.now(datetime.UTC) - older_than)
+        elif isinstance(older_than, datetime.datetime):
+            before = timestamp_us(older_than)
+        else:
+            raise TypeError(
+                f"older_than is a timedelta or a datetime, not {type(older_than).__name__}"
+            )
+        counts = self._core.cleanup(before, not keep_tagged, delete_unverified, dry_run)
+        return CleanupResult(*counts)
+
+    def branches(self):
+        """The newest version of each branch that other programs have made, by name.
+
+        ``leman.open(path, branch=name)`` reads one. Making and writing branches is not possible.
+        """
+        return {name: version for name, _, version in self._core.branches()}
+
+    def upgrade(self):
+        """Rewrite a table of file version 2.0 as 2.1; others are left as they are."""
+        self._core.upgrade()
+
+    def verify(self):
+        """Read every page of the version; returns a ``VerifyResult`` with what is wrong where."""
+        return VerifyResult(*self._core.verify())
+
+    def compact(self, target_rows_per_fragment=1_048_576, *, deleted_share=0.1):
+        """Join small fragments and drop deleted rows; returns a ``CompactResult``.
+
+        Row ids stay, where they are stable. Earlier versions keep the old files.
+
+        deleted_share: fragments that lost a larger part of their rows are rewritten.
+        """
+        if target_rows_per_fragment < 1:
+            raise ValueError("a fragment has at least one row")
+        return CompactResult(*self._core.compact(target_rows_per_fragment, deleted_share))
+
+    def _known_schema(self):
+        """The schema, or None where there is no pyarrow to compare it by."""
+        try:
+            import pyarrow  # noqa: F401
+        except ImportError:
+            return None
+        return self.schema
+
+
+@dataclass(frozen=True)
+class CompactResult:
+    """What became of the fragments."""
+
+    fragments_removed: int
+    fragments_added: int
+    rows_rewritten: int
+
+
+@dataclass(frozen=True)
+class VerifyResult:
+    """What ``Table.verify()`` has found: one line for each thing that is wrong."""
+
+    findings: list
+    files: int
+    pages: int
+    bytes: int
+
+
+@dataclass(frozen=True)
+class CleanupResult:
+    """What was removed."""
+
+    versions_removed: int
+    files_removed: int
+    bytes_removed: int
+
+
+class Tags:
+    """The names that versions of a table have."""
+
+    def __init__(self, core):
+        self._core = core
+
+    def list(self):
+        """``{name: {"version": number, "branch": name or None}}``"""
+        return {
+            name: {"version": version, "branch": branch or None}
+            for name, branch, version in self._core.tags()
+        }
+
+    def get_version(self, name):
+        """The number of the version that has a name."""
+        try:
+            return self.list()[name]["version"]
+        except KeyError:
+            raise _core.NotFoundError(f"there is no tag {name!r}") from None
+
+    def create(self, name, version=None):
+        """Name a version; None is the one that the table stands at."""
+        self._core.tag(name, version or 0, False)
+
+    def update(self, name, version=None):
+        """Move a name to another version."""
+        self.get_version(name)
+        self._core.tag(name, version or 0, True)
+
+    def delete(self, name):
+        """Take a name away; the version stays."""
+        self._core.untag(name)
+
+
+def _version_item(item):
+    time = _EPOCH + datetime.timedelta(microseconds=item.pop("timestamp_us"))
+    return {"version": item.pop("version"), "timestamp": time, **item}
+
+
+def _blob_bytes(blobs):
+    if blobs not in ("descriptors", "bytes"):
+        raise ValueError(f'blobs is "descriptors" or "bytes", not {blobs!r}')
+    return blobs == "bytes"
+
+
+def _is_fields(columns):
+    """A schema, a field or a list of fields."""
+    if isinstance(columns, (list, tuple)):
+        return len(columns) > 0 and all(_is_fields(item) for item in columns)
+    return hasattr(columns, "__arrow_c_schema__") and not hasattr(columns, "__arrow_c_stream__")
+
+
+def _are_texts(values):
+    return all(isinstance(value, str) for value in values)
+
+
+def _not_negative(name, value):
+    if value < 0:
+        raise ValueError(f"{name} is not negative, and {value} is")
+    return value
+
+
+def _rows_of_new(data, schema):
+    """The rows of a table that is made: data, or a schema, or both."""
+    schema = as_schema(schema)
+    if data is None:
+        if schema is None:
+            raise ValueError("a table is made of data, or of a schema")
+        data = schema.empty_table()
+    return Rows(data, schema, fill=True)
+
+
+def open(path, version=None, branch=None):
+    """Open the table in directory `path`.
+
+    version: a number, the name of a tag, or a time; None is the newest.
+    branch: the name of a branch, which is read and not written; None is the main one.
+    """
+    return Table(path, version, branch)
+
+
+def create(path, data=None, schema=None, **options):
+    """Make a table in directory `path`; for the arguments see ``Database.create_table()``."""
+    return Table._create(path, None, data, schema, **options)

@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Rows joined to a table by key: insert, upsert, and what the builder says."""
+
+import leman
+import pyarrow as pa
+import pytest
+
+
+@pytest.fixture
+def table(tmp_path):
+    db = leman.connect(tmp_path / "db")
+    rows = {"id": [1, 2, 3], "text": ["a", "b", None], "n": [10, 20, 30]}
+    return db.create_table("t", rows, primary_key="id")
+
+
+def rows(table):
+    return sorted(
+        ((row["id"], row["text"], row["n"]) for row in table.to_arrow().to_pylist()),
+        key=lambda row: (row[0] is None, row),
+    )
+
+
+def test_primary_key__is_kept_with_the_table(table):
+    assert leman.open(table.path).primary_key == ["id"]
+    other = leman.create(table.path + "2", {"a": [1], "b": [2]}, primary_key=["b", "a"])
+    assert other.primary_key == ["b", "a"]
+    assert leman.create(table.path + "3", {"a": [1]}).primary_key == []
+
+
+def test_primary_key__of_a_column_that_is_not_there(tmp_path):
+    with pytest.raises(leman.NotFoundError, match="nope"):
+        leman.create(tmp_path / "t", {"a": [1]}, primary_key="nope")
+
+
+def test_insert__new_keys(table):
+    result = table.insert([{"id": 4, "text": "d", "n": 40}])
+    assert result == leman.MergeResult(inserted=1, updated=0, deleted=0, skipped=0)
+    assert rows(table)[3] == (4, "d", 40)
+
+
+def test_insert__key_that_is_there_changes_nothing(table):
+    with pytest.raises(leman.ExistsError, match="2"):
+        table.insert([{"id": 4, "text": "d", "n": 40}, {"id": 2, "text": "x", "n": 0}])
+    assert (len(table), table.version) == (3, 1)
+
+
+def test_insert__key_twice_in_the_data_is_refused(table):
+    with pytest.raises(leman.InvalidError):
+        table.insert({"id": [7, 7]})
+    assert len(table) == 3
+
+
+def test_upsert__replaces_and_appends_in_one_version(table):
+    result = table.upsert({"id": [3, 4], "text": ["c", "d"], "n": [31, 40]})
+    assert (result.inserted, result.updated) == (1, 1)
+    assert rows(table) == [(1, "a", 10), (2, "b", 20), (3, "c", 31), (4, "d", 40)]
+    assert table.version == 2
+
+
+def test_upsert__columns_that_the_data_lacks_stay(table):
+    table.upsert({"id": [2, 5], "n": [21, 50]})
+    assert rows(table) == [(1, "a", 10), (2, "b", 21), (3, None, 30), (5, None, 50)]
+
+
+def test_upsert__twice_is_the_same_as_once(table):
+    data = {"id": [3, 4], "text": ["c", "d"], "n": [31, 40]}
+    table.upsert(data)
+    before = rows(table)
+    result = table.upsert(data)
+    assert (result.inserted, result.updated) == (0, 2)
+    assert rows(table) == before
+
+
+def test_upsert__row_ids_of_updated_rows_stay(table):
+    before = {row["id"]: row["_rowid"] for row in table.scan(with_row_id=True).to_pylist()}
+    table.upsert({"id": [2], "n": [21]})
+    after = {row["id"]: row["_rowid"] for row in table.scan(with_row_id=True).to_pylist()}
+    assert after == before
+
+
+def test_upsert__by_other_columns_than_the_key(table):
+    result = table.upsert({"text": ["b"], "n": [99]}, on="text")
+    assert result.updated == 1
+    assert rows(table)[1] == (2, "b", 99)
+
+
+def test_upsert__null_keys_match_nothing(table):
+    result = table.upsert({"text": pa.array([None], pa.string()), "n": [99]}, on=["text"])
+    assert result.inserted == 1
+    assert rows(table)[-1] == (None, None, 99)
+
+
+def test_upsert__types_are_cast(table):
+    table.upsert(
+        pa.table({"id": pa.array([2], pa.int8()), "text": pa.array(["x"], "large_string")})
+    )
+    assert rows(table)[1] == (2, "x", 20)
+
+
+def test_upsert__without_a_key_is_refused(tmp_path):
+    table = leman.create(tmp_path / "t", {"a": [1]})
+    with pytest.raises(ValueError, match="on="):
+        table.upsert({"a": [1]})
+    with pytest.raises(LookupError, match="nope"):
+        table.upsert({"a": [1]}, on="nope")
+
+
+def test_upsert__batches_of_an_iterator(table):
+    table.upsert(pa.record_batch({"id": [i], "n": [i]}) for i in range(2, 6))
+    assert rows(table) == [(1, "a", 10), (2, "b", 2), (3, None, 3), (4, None, 4), (5, None, 5)]
+
+
+def test_merge_insert__nothing_told_does_nothing(table):
+    result = table.merge_insert("id").execute({"id": [1, 9]})
+    assert (result.inserted, result.updated, result.deleted) == (0, 0, 0)
+    assert rows(table) == [(1, "a", 10), (2, "b", 20), (3, None, 30)]
+
+
+def test_merge_insert__only_new_rows(table):
+    table.merge_insert("id").when_not_matched_insert_all().execute({"id": [1, 9], "n": [0, 90]})
+    assert rows(table) == [(1, "a", 10), (2, "b", 20), (3, None, 30), (9, None, 90)]
+
+
+def test_merge_insert__update_where(table):
+    merge = table.merge_insert("id").when_matched_update_all(where="source.n > target.n")
+    merge.execute({"id": [1, 2], "n": [5, 25]})
+    assert rows(table) == [(1, "a", 10), (2, "b", 25), (3, None, 30)]
+
+
+def test_merge_insert__replaces_a_range(table):
+    merge = (
+        table.merge_insert("id")
+        .when_matched_update_all()
+        .when_not_matched_insert_all()
+        .when_not_matched_by_source_delete("n >= 20")
+    )
+    result = merge.execute({"id": [2, 4], "n": [22, 40]})
+    assert (result.inserted, result.updated, result.deleted) == (1, 1, 1)
+    assert rows(table) == [(1, "a", 10), (2, "b", 22), (4, None, 40)]
+
+
+def test_merge_insert__matched_rows_are_deleted(table):
+    assert table.merge_insert("id").when_matched_delete().execute({"id": [1, 3, 9]}).deleted == 2
+    assert rows(table) == [(2, "b", 20)]

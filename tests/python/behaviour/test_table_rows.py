@@ -1,0 +1,268 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What goes into a table comes out of it: data of every form, in order, by position and by id."""
+
+import leman
+import numpy as np
+import pyarrow as pa
+import pytest
+
+SCHEMA = pa.schema(
+    [
+        ("id", pa.int32()),
+        ("text", pa.large_string()),
+        ("vector", pa.list_(pa.float32(), 2)),
+    ]
+)
+ROWS = [
+    {"id": 1, "text": "a cat", "vector": [1.0, 2.0]},
+    {"id": 2, "text": None, "vector": None},
+    {"id": 3, "text": "two dogs", "vector": [0.5, -1.0]},
+]
+
+
+class Exporter:
+    """Rows that speak nothing but the Arrow PyCapsule interface."""
+
+    def __init__(self, table):
+        self._table = table
+
+    def __arrow_c_stream__(self, requested_schema=None):
+        return self._table.__arrow_c_stream__()
+
+
+class ArrayExporter:
+    def __init__(self, batch):
+        self._batch = batch
+
+    def __arrow_c_array__(self, requested_schema=None):
+        return self._batch.__arrow_c_array__()
+
+
+def columns(rows):
+    return {name: [row[name] for row in rows] for name in rows[0]}
+
+
+FORMS = {
+    "table": lambda: pa.Table.from_pylist(ROWS, SCHEMA),
+    "reader": lambda: pa.Table.from_pylist(ROWS, SCHEMA).to_reader(),
+    "stream": lambda: Exporter(pa.Table.from_pylist(ROWS, SCHEMA)),
+    "array": lambda: ArrayExporter(pa.RecordBatch.from_pylist(ROWS, SCHEMA)),
+    "columns": lambda: columns(ROWS),
+    "rows": lambda: ROWS,
+    "batches": lambda: iter(pa.Table.from_pylist(ROWS, SCHEMA).to_batches(max_chunksize=1)),
+    "row iterator": lambda: (row for row in ROWS),
+    "inferred types": lambda: pa.Table.from_pylist(ROWS),
+}
+
+
+@pytest.fixture
+def db(tmp_path):
+    return leman.connect(tmp_path / "db")
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_create_and_append_take_every_form_of_data(db, form):
+    table = db.create_table("t", FORMS[form](), schema=SCHEMA)
+    assert table.schema.equals(SCHEMA)
+    assert table.to_arrow().to_pylist() == ROWS
+    table.append(FORMS[form]())
+    assert table.to_arrow().to_pylist() == ROWS * 2
+    assert table.version == 2
+
+
+def test_create__types_are_inferred_without_a_schema(db):
+    table = db.create_table("t", ROWS)
+    assert table.schema.field("id").type == pa.int64()
+    assert table.to_arrow().to_pylist() == ROWS
+
+
+def test_create__keys_of_all_rows_count(db):
+    table = db.create_table("t", [{"a": 1}, {"b": "x"}])
+    assert table.to_arrow().to_pylist() == [{"a": 1, "b": None}, {"a": None, "b": "x"}]
+
+
+def test_create__numpy_matrix_is_a_column_of_vectors(db):
+    table = db.create_table("t", {"v": np.arange(6, dtype="float32").reshape(3, 2)})
+    assert table.schema.field("v").type == pa.list_(pa.float32(), 2)
+    assert table.to_arrow()["v"].to_pylist() == [[0, 1], [2, 3], [4, 5]]
+
+
+def test_create__schema_alone_makes_an_empty_table(db):
+    table = db.create_table("t", schema=SCHEMA)
+    assert len(table) == 0
+    assert table.to_arrow().schema.equals(SCHEMA)
+    table.append(ROWS)
+    assert len(table) == 3
+
+
+def test_create__schema_adds_columns_that_the_data_lacks(db):
+    table = db.create_table("t", [{"id": 7}], schema=SCHEMA)
+    assert table.to_arrow().to_pylist() == [{"id": 7, "text": None, "vector": None}]
+
+
+@pytest.mark.parametrize("data", [None, [], iter([])])
+def test_create__nothing_at_all_is_refused(db, data):
+    with pytest.raises(ValueError):
+        db.create_table("t", data)
+    assert db.table_names() == []
+
+
+@pytest.mark.parametrize("data", ["text", 3, [1, 2], iter(["x"])])
+def test_create__what_is_no_rows_is_refused_by_type(db, data):
+    with pytest.raises(TypeError):
+        db.create_table("t", data)
+    assert db.table_names() == []
+
+
+def test_append__columns_may_come_in_any_order_or_not_at_all(db):
+    table = db.create_table("t", ROWS, schema=SCHEMA)
+    table.append(pa.table({"text": ["x"], "id": pa.array([9], pa.int32())}))
+    assert table.take([3]).to_pylist() == [{"id": 9, "text": "x", "vector": None}]
+
+
+@pytest.mark.parametrize(
+    "data, words",
+    [
+        ({"id": [2**40]}, ["id"]),
+        (pa.table({"id": [2**40]}), ["id", "int32", "int64"]),
+        (pa.table({"id": ["x"]}), ["id", "int32", "string"]),
+        (pa.table({"text": [1]}), ["text", "large_string", "int64"]),
+        ({"vector": [[1.0, 2.0, 3.0]]}, ["vector"]),
+        ({"other": [1]}, ["other"]),
+        ({"id": [1], "text": ["a", "b"]}, ["id", "text"]),
+    ],
+)
+def test_append__what_does_not_fit_is_refused_by_name(db, data, words):
+    table = db.create_table("t", ROWS, schema=SCHEMA)
+    with pytest.raises(leman.InvalidError) as caught:
+        table.append(data)
+    assert all(word in str(caught.value) for word in words), caught.value
+    assert (len(table), table.version) == (3, 1)
+
+
+def test_append__error_of_an_iterator_is_raised_and_nothing_committed(db):
+    table = db.create_table("t", ROWS, schema=SCHEMA)
+
+    def batches():
+        yield pa.record_batch({"id": [4]})
+        raise KeyError("mine")
+
+    with pytest.raises(KeyError, match="mine"):
+        table.append(batches())
+    assert (len(table), table.version) == (3, 1)
+    assert len(db.open_table("t")) == 3
+
+
+def test_append__iterator_is_consumed_piece_by_piece(db):
+    table = db.create_table("t", schema=pa.schema([("x", pa.int64())]))
+    start, peak = pa.total_allocated_bytes(), 0
+
+    def batches():
+        nonlocal peak
+        for i in range(100):
+            yield pa.record_batch({"x": pa.repeat(i, 100_000)})
+            peak = max(peak, pa.total_allocated_bytes() - start)
+
+    table.append(batches())
+    assert len(table) == 10_000_000
+    assert peak < 20 * 800_000
+
+
+def test_append__batches_that_differ_from_the_first_are_cast_or_refused(db):
+    table = db.create_table("t", schema=pa.schema([("x", pa.int64()), ("y", pa.string())]))
+    table.append(
+        iter([pa.record_batch({"x": [1]}), pa.record_batch({"x": pa.array([2], pa.int8())})])
+    )
+    assert table.to_arrow()["x"].to_pylist() == [1, 2]
+    with pytest.raises(leman.InvalidError, match="y"):
+        table.append(iter([pa.record_batch({"x": [1]}), pa.record_batch({"y": ["a"]})]))
+
+
+def test_append__another_table_and_a_scan_are_data(db):
+    first = db.create_table("a", ROWS, schema=SCHEMA)
+    second = db.create_table("b", first)
+    second.append(first.scan(["id"], limit=1))
+    assert second.to_arrow()["id"].to_pylist() == [1, 2, 3, 1]
+
+
+def test_overwrite__replaces_rows_and_schema_and_keeps_the_old_version(db):
+    table = db.create_table("t", ROWS, schema=SCHEMA)
+    table.overwrite({"other": ["x"]})
+    assert table.to_arrow().to_pylist() == [{"other": "x"}]
+    assert table.scan(version=1).to_arrow().to_pylist() == ROWS
+
+
+def test_scan__columns_limit_and_offset(db):
+    table = db.create_table("t", {"x": range(100), "s": [{"a": i, "b": "b"} for i in range(100)]})
+    assert table.scan(["s.a"], limit=2, offset=5).to_arrow().to_pylist() == [
+        {"s": {"a": 5}},
+        {"s": {"a": 6}},
+    ]
+    assert table.scan(limit=0).to_arrow().num_rows == 0
+    assert table.scan(offset=98).to_arrow()["x"].to_pylist() == [98, 99]
+    assert [batch.num_rows for batch in table.scan(batch_size=40)] == [40, 40, 20]
+    assert table.head(3)["x"].to_pylist() == [0, 1, 2]
+
+
+def test_scan__wrong_arguments_fail_at_once(db):
+    table = db.create_table("t", {"x": [1]})
+    with pytest.raises(leman.NotFoundError, match="nope"):
+        table.scan(["nope"])
+    with pytest.raises(TypeError):
+        table.scan("x")
+    with pytest.raises(ValueError):
+        table.scan(limit=-1)
+    with pytest.raises(ValueError):
+        table.scan(blobs="all")
+
+
+def test_scan__is_pinned_to_its_version_and_can_be_used_twice(db):
+    table = db.create_table("t", {"x": [1]})
+    scan = table.scan()
+    table.append({"x": [2]})
+    assert scan.to_arrow()["x"].to_pylist() == [1]
+    assert pa.table(scan)["x"].to_pylist() == [1]
+    assert table.to_arrow()["x"].to_pylist() == [1, 2]
+
+
+def test_scan__row_ids_find_their_rows(db):
+    table = db.create_table("t", {"x": [10, 20, 30]})
+    table.append({"x": [40]})
+    rows = table.scan(with_row_id=True).to_arrow().to_pylist()
+    for row in rows:
+        assert table.take_ids([row["_rowid"]]).to_pylist() == [{"x": row["x"]}]
+
+
+def test_take__by_position_in_the_order_given(db):
+    table = db.create_table("t", {"x": [10, 20, 30]}, max_rows_per_fragment=2)
+    assert table.info()["num_fragments"] == 2
+    assert table.take([2, 0, 2], ["x"]).to_pylist() == [{"x": 30}, {"x": 10}, {"x": 30}]
+    assert table.take(np.array([1])).to_pylist() == [{"x": 20}]
+    with pytest.raises(leman.InvalidError, match="3"):
+        table.take([3])
+    with pytest.raises(ValueError):
+        table.take([-1])
+    with pytest.raises(leman.NotFoundError, match="99"):
+        table.take_ids([99])
+
+
+def test_fragments_are_cut_by_rows(db):
+    table = db.create_table("t", {"x": range(10)}, max_rows_per_fragment=3)
+    assert table.info()["num_fragments"] == 4
+    assert table.to_arrow()["x"].to_pylist() == list(range(10))
+
+
+def test_info_says_what_the_version_is_made_of(db):
+    info = db.create_table("t", {"x": [1, 2]}, data_storage_version="2.2").info()
+    assert info["num_rows"] == 2
+    assert info["data_version"] == "2.2"
+    assert info["stable_row_ids"]
+    assert info["data_bytes"] > 0
+
+
+@pytest.mark.parametrize("name", ["search", "create_index", "optimize", "to_lance"])
+def test_names_of_lancedb_say_what_to_use_instead(db, name):
+    table = db.create_table("t", {"x": [1]})
+    assert not hasattr(table, name)
+    with pytest.raises(AttributeError, match="LanceDB|compact|lance.dataset"):
+        getattr(table, name)
