@@ -351,6 +351,26 @@ def data_file(root):
     return path
 
 
+@pytest.mark.parametrize("version", VERSIONS[1:])
+@pytest.mark.parametrize("kind", ["binary", "list of binaries", "embedding"])
+def test_large_values__stay_where_they_are_read_to(tmp_path, kind, version):
+    """Ranges of one row, of several, and far apart; among them nulls and values of no bytes."""
+    rng = np.random.default_rng(5)
+    sizes = rng.choice([0, 1, 4000, 9000, 30000], 400)
+    values = [None if i % 7 == 3 else rng.bytes(size) for i, size in enumerate(sizes)]
+    if kind == "binary":
+        column = pa.array(values)
+    elif kind == "list of binaries":
+        column = pa.array([None if i % 11 == 5 else values[i : i + i % 4] for i in range(400)])
+    else:
+        floats = pa.array(rng.random(400 * 1024, "f4"))
+        column = pa.FixedSizeListArray.from_arrays(floats, 1024)
+    table = pa.table({"c": column})
+    path = tmp_path / "large.lance"
+    lance_files.write(path, table, version, 64, None)
+    check_reads(leman.LanceFile(path), table)
+
+
 # Sizes that 2.2 tables keep in the data file, pack into a side file, and give a file of their own.
 INLINE, PACKED, DEDICATED = 60_000, 70_000, (4 << 20) + 1
 

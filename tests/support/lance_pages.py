@@ -216,7 +216,10 @@ def read_page(data, column):
 
 def pages(path):
     """All pages of a file of version 2.0, 2.1 or 2.2, column by column."""
-    data = Path(path).read_bytes()
+    return pages_of(Path(path).read_bytes())
+
+
+def pages_of(data):
     found = []
     for column, (position, size) in enumerate(column_extents(data)):
         fields = message(data[position : position + size])

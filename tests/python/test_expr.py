@@ -1,0 +1,312 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Expressions: the same values as DuckDB computes, the same rows as pylance filters."""
+
+import datetime
+import math
+
+import duckdb
+import lance
+import leman
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+WORDS = ["", "a", "b", "ab", "ba", "abc", "Äb", "%", "a_b", "aab", "B"]
+
+
+def nullable(values):
+    return st.one_of(st.none(), values)
+
+
+def columns(rows):
+    def column(values):
+        return st.lists(nullable(values), min_size=rows, max_size=rows)
+
+    return st.fixed_dictionaries(
+        {
+            "i": column(st.integers(-5, 5)),
+            "j": column(st.integers(-5, 5)),
+            "f": column(st.sampled_from([-1.5, -0.0, 0.0, 0.5, 2.0, math.nan, math.inf])),
+            "s": column(st.sampled_from(WORDS)),
+            "b": column(st.booleans()),
+            "d": column(st.dates(datetime.date(1960, 1, 1), datetime.date(2030, 12, 31))),
+        }
+    )
+
+
+TYPES = {
+    "i": pa.int64(),
+    "j": pa.int32(),
+    "f": pa.float64(),
+    "s": pa.string(),
+    "b": pa.bool_(),
+    "d": pa.date32(),
+}
+
+batches = (
+    st.integers(1, 20)
+    .flatmap(columns)
+    .map(lambda data: pa.record_batch({k: pa.array(v, TYPES[k]) for k, v in data.items()}))
+)
+
+COMPARE = st.sampled_from(["=", "<>", "<", "<=", ">", ">="])
+
+
+def joined(pattern, *parts):
+    return st.tuples(*parts).map(lambda values: pattern.format(*values))
+
+
+def quoted(word):
+    return "'" + word.replace("'", "''") + "'"
+
+
+def integers(depth):
+    leaf = st.one_of(st.sampled_from(["i", "j"]), st.integers(-9, 9).map(lambda n: f"({n})"))
+    if depth == 0:
+        return leaf
+    inner = integers(depth - 1)
+    return st.one_of(
+        leaf,
+        joined("({} {} {})", inner, st.sampled_from("+-*"), inner),
+        joined("({} % {})", inner, st.sampled_from(["2", "3", "(-2)"])),
+        joined("(- {})", inner),
+        joined("abs({})", inner),
+        joined("coalesce({}, {})", inner, inner),
+        joined("nullif({}, {})", inner, inner),
+        joined("greatest({}, {})", inner, inner),
+        joined("least({}, {})", inner, inner),
+        joined("case when {} then {} else {} end", conditions(depth - 1), inner, inner),
+        joined("length({})", texts(depth - 1)),
+        joined("extract(year from d)"),
+    )
+
+
+def floats(depth):
+    leaf = st.one_of(st.just("f"), st.sampled_from(["0.0", "0.5", "(-1.5)", "2.0"]))
+    if depth == 0:
+        return leaf
+    inner = floats(depth - 1)
+    return st.one_of(
+        leaf,
+        joined("({} {} {})", inner, st.sampled_from("+-*"), inner),
+        joined("cast({} as double)", integers(depth - 1)),
+        joined("coalesce({}, {})", inner, inner),
+    )
+
+
+def texts(depth):
+    leaf = st.one_of(st.just("s"), st.sampled_from(WORDS).map(quoted))
+    if depth == 0:
+        return leaf
+    inner = texts(depth - 1)
+    return st.one_of(
+        leaf,
+        joined("({} || {})", inner, inner),
+        joined("concat({}, {})", inner, inner),
+        joined("lower({})", inner),
+        joined("upper({})", inner),
+        joined("substr({}, {}, {})", inner, st.integers(1, 3), st.integers(0, 3)),
+        joined("replace({}, 'a', {})", inner, inner),
+        joined("left({}, {})", inner, st.integers(0, 3)),
+        joined("right({}, {})", inner, st.integers(0, 3)),
+        joined("trim({}, 'a')", inner),
+        joined("reverse({})", inner),
+        joined("cast({} as varchar)", integers(depth - 1)),
+    )
+
+
+def conditions(depth):
+    leaf = st.one_of(
+        st.just("b"),
+        joined("i {} {}", COMPARE, st.integers(-5, 5)),
+        joined("f {} {}", COMPARE, st.sampled_from(["0.0", "0.5", "cast('nan' as double)"])),
+        joined("s {} {}", COMPARE, st.sampled_from(WORDS).map(quoted)),
+        joined("d {} date '2000-01-0{}'", COMPARE, st.integers(1, 9)),
+    )
+    if depth == 0:
+        return leaf
+    inner = conditions(depth - 1)
+    return st.one_of(
+        leaf,
+        joined("({} and {})", inner, inner),
+        joined("({} or {})", inner, inner),
+        joined("(not {})", inner),
+        joined("({} is {} null)", inner, st.sampled_from(["", "not"])),
+        joined("({} is {} true)", inner, st.sampled_from(["", "not"])),
+        joined("({} {} {})", integers(depth - 1), COMPARE, integers(depth - 1)),
+        joined("({} {} {})", floats(depth - 1), COMPARE, floats(depth - 1)),
+        joined("({} {} {})", texts(depth - 1), COMPARE, texts(depth - 1)),
+        joined(
+            "({} {} in ({}, {}))",
+            integers(depth - 1),
+            st.sampled_from(["", "not"]),
+            integers(depth - 1),
+            st.one_of(st.just("null"), integers(depth - 1)),
+        ),
+        joined("(i {} between {} and {})", st.sampled_from(["", "not"]), inner_int, inner_int),
+        joined(
+            "({} {} {})",
+            texts(depth - 1),
+            st.sampled_from(["like", "not like", "ilike"]),
+            st.sampled_from(["'a%'", "'%b'", "'%a%'", "'_b%'", "'a%b'", "'__'", "'%'", "'ä%'"]),
+        ),
+        joined("(i is {} distinct from j)", st.sampled_from(["", "not"])),
+        joined("starts_with({}, 'a')", texts(depth - 1)),
+    )
+
+
+inner_int = integers(0)
+
+
+def same(ours, theirs):
+    if isinstance(ours, float) and isinstance(theirs, float):
+        return ours == theirs or (math.isnan(ours) and math.isnan(theirs))
+    return ours == theirs and (ours is None) == (theirs is None)
+
+
+@pytest.fixture(scope="module")
+def judge():
+    with duckdb.connect() as connection:
+        yield connection
+
+
+@given(batch=batches, text=st.one_of(conditions(2), integers(2), floats(2), texts(2)))
+def test_values_are_those_of_duckdb(judge, batch, text):
+    ours = leman.evaluate(text, batch).to_pylist()
+    judge.register("rows", pa.Table.from_batches([batch]))
+    theirs = [row[0] for row in judge.execute(f"select {text} from rows").fetchall()]
+    assert len(ours) == len(theirs)
+    for row, (a, b) in enumerate(zip(ours, theirs, strict=True)):
+        assert same(a, b), f"row {row} of {text}: {a!r}, DuckDB has {b!r}: {batch.to_pylist()[row]}"
+
+
+@pytest.fixture(scope="module")
+def dataset(tmp_path_factory):
+    number = range(400)
+    table = pa.table(
+        {
+            "id": pa.array(number, pa.int64()),
+            "i": pa.array([None if n % 7 == 0 else n % 11 - 5 for n in number], pa.int64()),
+            "f": pa.array(
+                [None if n % 5 == 0 else [-1.5, 0.0, -0.0, 0.5, math.nan][n % 5] for n in number],
+                pa.float64(),
+            ),
+            "s": pa.array([None if n % 9 == 0 else WORDS[n % len(WORDS)] for n in number]),
+            "b": pa.array([[True, False, None][n % 3] for n in number]),
+            "d": pa.array([None if n % 4 == 0 else 10957 + n for n in number], pa.date32()),
+            "t": pa.array([n * 1000 for n in number], pa.timestamp("us")),
+            "l": pa.array([None if n % 6 == 0 else [n % 3, n % 4] for n in number]),
+            "n": pa.array([None if n % 8 == 0 else {"x": n % 5} for n in number]),
+        }
+    )
+    return table, lance.write_dataset(table, tmp_path_factory.mktemp("expr") / "rows.lance")
+
+
+def filters(depth):
+    number = st.integers(-6, 6)
+    leaf = st.one_of(
+        joined("i {} {}", COMPARE, number),
+        joined("i + 1 {} id % {}", COMPARE, st.integers(1, 9)),
+        joined("f {} {}", COMPARE, st.sampled_from(["0.0", "0.5", "-1.5"])),
+        joined("s {} {}", COMPARE, st.sampled_from(WORDS).map(quoted)),
+        joined("s like {}", st.sampled_from(["'a%'", "'%b'", "'_b%'", "'%\\%'"])),
+        joined("d {} date '2000-0{}-01'", COMPARE, st.integers(1, 9)),
+        joined("t {} timestamp '1970-01-01 00:00:00.{}'", COMPARE, st.integers(100, 399)),
+        joined("i {} in ({}, {})", st.sampled_from(["", "not"]), number, number),
+        joined("n.x {} {}", COMPARE, number),
+        joined("array_has(l, {})", number),
+        joined("array_has_any(l, [{}, 3])", number),
+        joined("l[1] {} {}", COMPARE, number),
+        joined("regexp_like(s, {})", st.sampled_from(["'^a'", "'a.?b'", "'[^a-z]'", "'^$'"])),
+        joined("lower(s) = {}", st.sampled_from(WORDS).map(quoted)),
+        joined("date_part('year', d) {} {}", COMPARE, st.integers(2000, 2001)),
+        joined("{} is {} null", st.sampled_from("ifsbdl"), st.sampled_from(["", "not"])),
+        st.just("b"),
+        st.just("isnan(f)"),
+    )
+    if depth == 0:
+        return leaf
+    inner = filters(depth - 1)
+    return st.one_of(
+        leaf,
+        joined("({}) and ({})", inner, inner),
+        joined("({}) or ({})", inner, inner),
+        joined("not ({})", inner),
+    )
+
+
+@given(text=filters(2))
+def test_rows_are_those_of_pylance(dataset, text):
+    table, theirs = dataset
+    batch = table.combine_chunks().to_batches()[0]
+    mask = leman.evaluate(text, batch).to_pylist()
+    ours = [row for row, match in enumerate(mask) if match]
+    assert ours == theirs.to_table(filter=text, columns=["id"])["id"].to_pylist(), text
+
+
+def test_result_takes_any_arrow_data():
+    batch = pa.record_batch({"x": pa.array([1, None, 3], pa.int8())})
+    doubled = leman.evaluate("x * 2", batch)
+    assert doubled.to_arrow().equals(pa.array([2, None, 6], pa.int64()))
+    with pytest.raises(ValueError, match="handed over once"):
+        doubled.to_arrow()
+    assert leman.evaluate("x", batch.to_struct_array()).to_pylist() == [1, None, 3]
+    with pytest.raises(TypeError, match="to_batches"):
+        leman.evaluate("x", pa.table(batch))
+
+
+@pytest.mark.parametrize(
+    "type_",
+    [
+        pa.dictionary(pa.int8(), pa.string()),
+        pa.string_view(),
+        pa.large_string(),
+        pa.binary(),
+        pa.binary_view(),
+        pa.binary(2),
+    ],
+)
+def test_text_of_every_layout(type_):
+    values = pa.array(["ab", None, "cd", "ab"], pa.string())
+    if isinstance(type_, pa.DictionaryType):
+        column = values.dictionary_encode().cast(type_)
+    else:
+        column = pa.array([v if v is None else v.encode() for v in values.to_pylist()], pa.binary())
+        column = column.cast(type_)
+    batch = pa.record_batch({"x": column})
+    assert leman.evaluate("x = 'ab'", batch.slice(1)).to_pylist() == [None, False, True]
+    assert leman.evaluate("x", batch).to_pylist() == column.to_pylist()
+
+
+@pytest.mark.parametrize("unit", ["s", "ms", "us", "ns"])
+@pytest.mark.parametrize("zone", [None, "UTC", "+05:30"])
+def test_timestamps_of_every_unit(unit, zone):
+    moment = datetime.datetime(2024, 2, 29, 23, 59, 59, tzinfo=datetime.UTC)
+    column = pa.array([moment, None], pa.timestamp(unit, zone or "UTC"))
+    if zone is None:
+        column = column.cast(pa.timestamp(unit))
+    batch = pa.record_batch({"t": column})
+    for text in ["t = '2024-02-29T23:59:59Z'", "t > '2024-02-29T23:59:58.5Z'"]:
+        assert leman.evaluate(text, batch).to_pylist() == [True, None]
+    day = leman.evaluate("date_part('day', t)", batch).to_pylist()
+    assert day == [1 if zone == "+05:30" else 29, None]
+
+
+def test_named_zones_are_refused_where_their_clock_is_needed():
+    column = pa.array([0], pa.timestamp("s", "Europe/Zurich"))
+    batch = pa.record_batch({"t": column})
+    assert leman.evaluate("t = '1970-01-01T00:00:00Z'", batch).to_pylist() == [True]
+    with pytest.raises(leman.UnsupportedError, match="Europe/Zurich"):
+        leman.evaluate("year(t)", batch)
+
+
+@pytest.mark.parametrize("rows", [1, 2047, 2048, 2049, 10000])
+def test_long_batches(rows):
+    values = [None if n % 3 == 0 else n for n in range(rows)]
+    batch = pa.record_batch({"x": pa.array(values, pa.int64())})
+    expected = [None if v is None else v % 2 == 0 and v > 10 for v in values]
+    assert leman.evaluate("x % 2 = 0 and x > 10", batch).to_pylist() == expected
+    assert leman.evaluate("cast(x as string)", batch.slice(1)).to_pylist() == [
+        None if v is None else str(v) for v in values[1:]
+    ]

@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The examples of README.md and docs/guide/tables.md, run as they stand."""
+
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+COMMAND = ROOT / "build/leman"
+
+
+def blocks(path, language):
+    text = (ROOT / path).read_text()
+    return re.findall(rf"^```{language}\n(.*?)^```$", text, re.M | re.S)
+
+
+@pytest.mark.parametrize("path", ["README.md", "docs/guide/tables.md"])
+def test_python(path, tmp_path, monkeypatch):
+    """All blocks of a page are one program."""
+    monkeypatch.chdir(tmp_path)
+    code = "\n".join(blocks(path, "python"))
+    assert "leman.connect" in code
+    exec(compile(code, path, "exec"), {})
+
+
+@pytest.mark.parametrize("path", ["README.md", "docs/guide/tables.md"])
+def test_shell(path, tmp_path):
+    """Every line of a page succeeds."""
+    (tmp_path / "pets.csv").write_text("id,kind,weight\n1,cat,4.5\n2,dog,\n3,fish,0.1\n4,cat,3\n")
+    (tmp_path / "more.jsonl").write_text('{"id": 5, "kind": "bird"}\n')
+    (tmp_path / "changed.csv").write_text("id,weight\n2,12\n")
+    environment = dict(os.environ, PATH=f"{tmp_path / 'bin'}{os.pathsep}{os.environ['PATH']}")
+    (tmp_path / "bin").mkdir()
+    shutil.copy(COMMAND, tmp_path / "bin/leman")
+    lines = "".join(blocks(path, "sh")).splitlines()
+    assert any("leman scan" in line for line in lines)
+    for line in lines:
+        done = subprocess.run(
+            ["sh", "-c", line], cwd=tmp_path, env=environment, capture_output=True, timeout=60
+        )
+        assert done.returncode == 0, f"{line}: {done.stderr.decode()}"

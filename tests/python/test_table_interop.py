@@ -1,0 +1,335 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tables that pylance and Leman write in turns: each reads what the other has left."""
+
+import lance
+import leman
+import pyarrow as pa
+import pytest
+
+SCHEMA = pa.schema(
+    [
+        pa.field("id", pa.int64()),
+        pa.field("text", pa.string()),
+        pa.field("vector", pa.list_(pa.float32(), 4)),
+        pa.field("tags", pa.list_(pa.string())),
+        pa.field("info", pa.struct([("width", pa.int32()), ("name", pa.string())])),
+    ]
+)
+
+
+def rows(first, count):
+    return pa.Table.from_pylist(
+        [
+            {
+                "id": i,
+                "text": None if i % 7 == 0 else f"row {i}",
+                "vector": None if i % 5 == 0 else [float(i), 0.5, -1.0, i / 4],
+                "tags": None if i % 3 == 0 else [f"t{k}" for k in range(i % 4)],
+                "info": None if i % 11 == 0 else {"width": i, "name": f"n{i}"},
+            }
+            for i in range(first, first + count)
+        ],
+        SCHEMA,
+    )
+
+
+def by_id(table):
+    return sorted(table.to_pylist(), key=lambda row: row["id"])
+
+
+def check(path, version=None):
+    """Both sides see the same rows, in the same order, with the same row ids."""
+    ours = leman.open(path, version)
+    theirs = lance.dataset(path, version=version)
+    assert ours.version == theirs.version
+    assert ours.schema.equals(theirs.schema)
+    assert ours.count_rows() == theirs.count_rows()
+    mine = ours.scan(with_row_id=True).to_arrow()
+    other = theirs.to_table(with_row_id=True)
+    assert mine.to_pylist() == other.to_pylist()
+    some = [row["_rowid"] for row in mine.to_pylist()][::7]
+    assert ours.take_ids(some).to_pylist() == theirs._take_rows(some).to_pylist()
+    positions = list(range(0, ours.count_rows(), 5))
+    assert ours.take(positions).to_pylist() == theirs.take(positions).to_pylist()
+    theirs.validate()
+    return mine
+
+
+def ids_of(table):
+    return {row["id"]: row["_rowid"] for row in table.to_pylist()}
+
+
+@pytest.fixture(params=["leman", "pylance", "pylance, row ids are addresses"])
+def path(request, tmp_path):
+    """A table of 100 rows in three fragments, made by one side or the other."""
+    path = str(tmp_path / "db" / "t.lance")
+    if request.param == "leman":
+        leman.create(path, rows(0, 100), max_rows_per_fragment=40)
+    else:
+        lance.write_dataset(
+            rows(0, 100),
+            path,
+            max_rows_per_file=40,
+            data_storage_version="2.1",
+            enable_stable_row_ids=request.param == "pylance",
+        )
+    return path
+
+
+def test_create(path):
+    check(path)
+    assert leman.open(path).info()["num_fragments"] == 3
+
+
+def test_append_in_turns(path):
+    for i in range(3):
+        leman.open(path).append(rows(100 + 20 * i, 10))
+        check(path)
+        lance.write_dataset(rows(110 + 20 * i, 10), path, mode="append")
+        check(path)
+    assert [row["id"] for row in leman.open(path).to_arrow(["id"]).to_pylist()] == list(range(160))
+
+
+def test_delete_in_turns(path):
+    assert leman.open(path).delete("id % 10 = 3") == 10
+    check(path)
+    lance.dataset(path).delete("id % 10 = 4")
+    check(path)
+    assert leman.open(path).delete("id % 10 = 5 or id >= 80") == 24
+    check(path)
+    lance.dataset(path).delete("text is null")
+    left = check(path)["id"].to_pylist()
+    assert left == [i for i in range(80) if i % 10 not in (3, 4, 5) and i % 7 != 0]
+
+
+def test_update_in_turns(path):
+    stable = leman.open(path).info()["stable_row_ids"]
+    before = ids_of(check(path))
+    assert leman.open(path).update("id < 10", values={"text": "ours"}) == 10
+    check(path)
+    lance.dataset(path).update({"text": "'theirs'"}, where="id >= 90")
+    check(path)
+    leman.open(path).update("id in (5, 95)", updates={"id": "id + 1000"})
+    after = check(path)
+    texts = {row["id"]: row["text"] for row in after.to_pylist()}
+    assert texts[9] == "ours" and texts[90] == "theirs" and texts[1095] == "theirs"
+    if stable:
+        now = ids_of(after)
+        assert now[1005] == before[5] and now[50] == before[50] and now[91] == before[91]
+
+
+def test_merge_in_turns(path):
+    stable = leman.open(path).info()["stable_row_ids"]
+    before = ids_of(check(path))
+    changed = rows(90, 20).set_column(1, "text", pa.array(["new"] * 20))
+    result = leman.open(path).upsert(changed, on="id")
+    assert (result.inserted, result.updated) == (10, 10)
+    after = check(path)
+    if stable:
+        assert ids_of(after)[95] == before[95]
+    merge = lance.dataset(path).merge_insert("id").when_matched_update_all()
+    merge.when_not_matched_insert_all().execute(rows(105, 10))
+    check(path)
+    leman.open(path).merge_insert("id").when_matched_delete().execute({"id": [0, 107, 114]})
+    left = check(path)["id"].to_pylist()
+    assert sorted(left) == [i for i in range(115) if i not in (0, 107, 114)]
+
+
+def test_overwrite_in_turns(path):
+    leman.open(path).overwrite({"other": [1, 2]})
+    check(path)
+    lance.write_dataset(rows(0, 5), path, mode="overwrite", data_storage_version="2.1")
+    check(path)
+    check(path, version=1)
+    check(path, version=2)
+
+
+def test_versions_tags_and_restore(path):
+    table = leman.open(path)
+    table.append(rows(100, 1))
+    table.tags.create("ours", 1)
+    dataset = lance.dataset(path)
+    dataset.tags.create("theirs", 2)
+    assert {name: tag["version"] for name, tag in table.tags.list().items()} == {
+        "ours": 1,
+        "theirs": 2,
+    }
+    assert lance.dataset(path, version="ours").version == 1
+    assert leman.open(path, "theirs").version == 2
+    table.restore("ours")
+    assert len(check(path)) == 100
+    lance.dataset(path, version=2).restore()
+    assert len(check(path)) == 101
+    table.refresh()
+    ours = [(item["version"], item["timestamp"]) for item in table.versions()]
+    theirs = lance.dataset(path).versions()
+    assert [version for version, _ in ours] == [item["version"] for item in theirs] == [1, 2, 3, 4]
+
+
+def test_schema_changes_of_pylance_are_read(path):
+    dataset = lance.dataset(path)
+    dataset.add_columns({"twice": "id * 2"})
+    check(path)
+    dataset = lance.dataset(path)
+    dataset.alter_columns({"path": "text", "name": "caption"})
+    check(path)
+    lance.dataset(path).drop_columns(["tags"])
+    check(path)
+    leman.open(path).append({"id": [100], "twice": [7], "caption": ["x"]})
+    leman.open(path).delete("twice = 8")
+    left = check(path)
+    assert left["twice"].to_pylist()[-1] == 7
+    assert left.num_rows == 100
+
+
+def test_compaction_of_pylance_is_read(path):
+    leman.open(path).delete("id % 2 = 0")
+    stable = leman.open(path).info()["stable_row_ids"]
+    before = ids_of(check(path))
+    lance.dataset(path).optimize.compact_files(target_rows_per_fragment=1000)
+    after = check(path)
+    assert leman.open(path).info()["num_fragments"] == 1
+    if stable:
+        assert ids_of(after) == before
+
+
+def test_writers_at_once(path):
+    """Handles of both sides that do not know of each other's commits."""
+    ours, theirs = leman.open(path), lance.dataset(path)
+    theirs.delete("id = 1")
+    assert ours.delete("id = 2") == 1
+    ours.append(rows(100, 1))
+    lance.write_dataset(rows(101, 1), path, mode="append")
+    ours.append(rows(102, 1))
+    left = check(path)["id"].to_pylist()
+    assert sorted(left) == [0, *range(3, 103)]
+
+
+def test_primary_key_survives_writes_of_pylance(tmp_path):
+    path = str(tmp_path / "t.lance")
+    leman.create(path, {"a": [1], "b": [2]}, primary_key=["b"])
+    lance.write_dataset(pa.table({"a": [3], "b": [4]}), path, mode="append")
+    assert leman.open(path).primary_key == ["b"]
+
+
+def test_lancedb_opens_our_database(tmp_path):
+    """A directory of tables is a LanceDB database, with vector search over what we wrote."""
+    import lancedb
+
+    ours = leman.connect(tmp_path / "db")
+    ours.create_table("pets", rows(0, 50))
+    ours.create_table("other", {"x": [1]})
+    theirs = lancedb.connect(tmp_path / "db")
+    assert sorted(theirs.list_tables().tables) == ours.table_names() == ["other", "pets"]
+    pets = theirs.open_table("pets")
+    nearest = pets.search([7.0, 0.5, -1.0, 1.75]).limit(1).to_list()
+    assert nearest[0]["id"] == 7
+    pets.add(rows(50, 1))
+    assert len(ours.open_table("pets")) == 51
+    ours.open_table("pets").delete("id = 7")
+    pets.checkout_latest()
+    assert pets.count_rows("id = 7") == 0
+
+
+def test_tables_of_lancedb_are_opened(tmp_path):
+    import lancedb
+
+    theirs = lancedb.connect(tmp_path / "db")
+    theirs.create_table("pets", rows(1, 4))
+    pets = leman.connect(tmp_path / "db").open_table("pets")
+    assert pets.to_arrow().to_pylist() == rows(1, 4).to_pylist()
+    pets.append(rows(5, 2))
+    assert theirs.open_table("pets").count_rows() == 6
+    leman.connect(tmp_path / "db").rename_table("pets", "cats")
+    assert theirs.list_tables().tables == ["cats"]
+    theirs.drop_table("cats")
+    assert leman.connect(tmp_path / "db").table_names() == []
+
+
+def test_table_of_version_2_0(tmp_path):
+    """Its files stay as they are; new ones are of 2.1."""
+    path = str(tmp_path / "t.lance")
+    data = pa.table({"id": range(50), "s": [{"a": i, "b": str(i)} for i in range(50)]})
+    lance.write_dataset(data, path, data_storage_version="2.0", max_rows_per_file=20)
+    ours = leman.open(path)
+    ours.append({"id": [100], "s": [{"a": 1, "b": "x"}]})
+    check(path)
+    ours.update("id < 3", {"id": "id + 1000"})
+    ours.delete("id = 7")
+    check(path)
+    ours.add_columns({"y": "id * 2"})
+    check(path)
+    row = {"id": 7, "s": {"a": 1, "b": "x"}, "y": 1}
+    lance.write_dataset(pa.Table.from_pylist([row], ours.schema), path, mode="append")
+    check(path)
+    leman.open(path).compact(target_rows_per_fragment=1000)
+    found = check(path)
+    assert len(found) == 51 and found.num_columns == 4
+
+
+def test_indices_of_lancedb_go_on(tmp_path):
+    """LanceDB builds indices on our table; they answer rightly after each of our changes."""
+    import lancedb
+
+    def point(i):
+        return [float(i % 40), float(i // 40), 0.5, -1.0]
+
+    def points(ids):
+        return pa.table(
+            {
+                "id": pa.array(ids, pa.int64()),
+                "vector": pa.array([point(i) for i in ids], pa.list_(pa.float32(), 4)),
+            }
+        )
+
+    ours = leman.connect(tmp_path / "db").create_table(
+        "p", points(range(1000)), max_rows_per_fragment=300
+    )
+    theirs = lancedb.connect(tmp_path / "db").open_table("p")
+    theirs.create_index(metric="l2", index_type="IVF_FLAT", num_partitions=2)
+    theirs.create_scalar_index("id", index_type="BTREE")
+
+    def nearest(i):
+        theirs.checkout_latest()
+        found = theirs.search(point(i)).nprobes(2).limit(1).to_list()[0]
+        return found["id"], theirs.count_rows(f"id = {found['id']}")
+
+    def indices():
+        theirs.checkout_latest()
+        return len(theirs.list_indices())
+
+    ours.refresh()
+    ours.append(points(range(1000, 1100)))
+    assert nearest(500) == (500, 1) and nearest(1050) == (1050, 1) and indices() == 2
+    ours.delete("id = 500")
+    assert nearest(500)[0] != 500 and theirs.count_rows("id = 500") == 0
+    ours.update("id = 700", {"id": "id + 10000"})
+    assert nearest(700) == (10700, 1) and theirs.count_rows("id = 700") == 0
+    ours.upsert(points([3, 2000]), on="id")
+    assert nearest(3) == (3, 1) and nearest(2000) == (2000, 1)
+    ours.add_columns({"twice": "id * 2"})
+    assert nearest(900) == (900, 1) and indices() == 2
+    ours.compact(target_rows_per_fragment=10_000)
+    assert nearest(900) == (900, 1) and nearest(700) == (10700, 1) and indices() == 2
+    theirs.optimize()
+    assert nearest(901) == (901, 1) and theirs.count_rows() == ours.count_rows() == 1100
+    ours.refresh()
+    ours.drop_columns(["vector"])
+    assert indices() == 1
+    theirs.checkout_latest()
+    assert theirs.count_rows("id = 901") == 1
+
+
+def test_branches_are_listed_and_read(path):
+    theirs = lance.dataset(path)
+    branch = theirs.create_branch("trial")
+    lance.write_dataset(rows(500, 5), branch.uri, mode="append")
+    ours = leman.open(path)
+    assert ours.branches() == {"trial": lance.dataset(branch.uri).version}
+    trial = leman.open(path, branch="trial")
+    assert trial.scan(["id"]).to_arrow()["id"].to_pylist() == [*range(100), *range(500, 505)]
+    assert len(ours) == 100
+    with pytest.raises(leman.UnsupportedError, match='branch "trial"'):
+        trial.append(rows(600, 1))
+    with pytest.raises(leman.NotFoundError):
+        leman.open(path, branch="other")

@@ -1,0 +1,234 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A table goes through random operations by Leman and by pylance in turns.
+
+A model in plain Python says what the rows are after each of them; both programs have to agree with
+it and with each other. A failure names its seed: LEMAN_SEED=17 runs that sequence alone.
+"""
+
+import os
+import random
+
+import lance
+import leman
+import pyarrow as pa
+import pytest
+
+SCHEMA = pa.schema(
+    [
+        pa.field("id", pa.int64()),
+        pa.field("x", pa.int32()),
+        pa.field("text", pa.string()),
+        pa.field("vec", pa.list_(pa.float32(), 4)),
+        pa.field("list", pa.list_(pa.int16())),
+    ]
+)
+
+
+class Sequence:
+    def __init__(self, seed, path):
+        self.random = random.Random(seed)
+        self.path = path
+        self.rows = {}  # by id
+        self.next_id = 0
+        self.columns = [field.name for field in SCHEMA]
+        self.log = []
+
+    def make_rows(self, ids):
+        r = self.random
+        return [
+            {
+                "id": i,
+                "x": r.choice([None, r.randrange(-50, 50)]),
+                "text": r.choice([None, "", "a" * r.randrange(300), f"t{r.randrange(5)}"]),
+                "vec": r.choice([None, [r.random() for _ in range(4)]]),
+                "list": r.choice([None, [r.randrange(9) for _ in range(r.randrange(4))]]),
+            }
+            for i in ids
+        ]
+
+    def table_of(self, rows):
+        fields = [field for field in SCHEMA if field.name in self.columns]
+        return pa.Table.from_pylist(rows, pa.schema(fields))
+
+    def fresh_rows(self):
+        count = self.random.choice([1, 3, 40])
+        ids = range(self.next_id, self.next_id + count)
+        self.next_id += count
+        return self.table_of(self.make_rows(ids))
+
+    def keep(self, table):
+        """Columns that the rows lack stay as they are in rows that are there."""
+        for row in table.to_pylist():
+            before = self.rows.get(row["id"], dict.fromkeys(self.columns))
+            self.rows[row["id"]] = before | row
+
+    def some_ids(self):
+        ids = sorted(self.rows)
+        return self.random.sample(ids, min(len(ids), self.random.randrange(1, 6)))
+
+    # Operations: each one by us or by them.
+
+    def create(self, ours):
+        table = self.fresh_rows()
+        stable = self.random.random() < 0.7
+        version = self.random.choice(["2.1", "2.2"])
+        size = self.random.choice([10, 1000])
+        if ours:
+            leman.create(self.path, table, data_storage_version=version, max_rows_per_fragment=size)
+        else:
+            lance.write_dataset(
+                table,
+                self.path,
+                data_storage_version=version,
+                enable_stable_row_ids=stable,
+                max_rows_per_file=size,
+            )
+        self.keep(table)
+
+    def append(self, ours):
+        table = self.fresh_rows()
+        if ours:
+            leman.open(self.path).append(table)
+        else:
+            lance.write_dataset(table, self.path, mode="append")
+        self.keep(table)
+
+    def delete(self, ours):
+        ids = self.some_ids()
+        where = f"id in ({', '.join(map(str, ids))})" if ids else "id < 0"
+        if ours:
+            assert leman.open(self.path).delete(where) == len(ids)
+        else:
+            lance.dataset(self.path).delete(where)
+        for i in ids:
+            del self.rows[i]
+
+    def update(self, ours):
+        low = self.random.randrange(-50, 50)
+        where = f"x > {low}"
+        if ours:
+            leman.open(self.path).update(where, {"x": "x - 60"}, values={"text": "set"})
+        else:
+            lance.dataset(self.path).update({"x": "x - 60", "text": "'set'"}, where=where)
+        for row in self.rows.values():
+            if row["x"] is not None and row["x"] > low:
+                row["x"] -= 60
+                row["text"] = "set"
+
+    def upsert(self, ours):
+        ids = self.some_ids() + [self.next_id]
+        self.next_id += 1
+        table = self.table_of(self.make_rows(ids))
+        if ours:
+            leman.open(self.path).upsert(table, on="id")
+        else:
+            merge = lance.dataset(self.path).merge_insert("id").when_matched_update_all()
+            merge.when_not_matched_insert_all().execute(table)
+        self.keep(table)
+
+    def compact(self, ours):
+        if ours:
+            leman.open(self.path).compact()
+        else:
+            lance.dataset(self.path).optimize.compact_files()
+
+    def add_column(self, ours):
+        name = f"c{len(self.log)}"
+        if ours:
+            leman.open(self.path).add_columns({name: "x * 2"})
+        else:
+            lance.dataset(self.path).add_columns({name: "x * 2"})
+        self.columns.append(name)
+        for row in self.rows.values():
+            row[name] = None if row["x"] is None else row["x"] * 2
+
+    def drop_column(self, ours):
+        spare = [name for name in self.columns if name not in ("id", "x", "text")]
+        if not spare:
+            return
+        name = self.random.choice(spare)
+        if ours:
+            leman.open(self.path).drop_columns([name])
+        else:
+            lance.dataset(self.path).drop_columns([name])
+        self.columns.remove(name)
+        for row in self.rows.values():
+            row.pop(name, None)
+
+    def restore(self, ours):
+        """Back to the version before, and forth again: what is read does not change."""
+        version = lance.dataset(self.path).version
+        if version < 2:
+            return
+        if ours:
+            leman.open(self.path).restore(version - 1)
+            leman.open(self.path).restore(version)
+        else:
+            lance.dataset(self.path, version=version - 1).restore()
+            lance.dataset(self.path, version=version).restore()
+
+    def check(self):
+        ours = leman.open(self.path)
+        theirs = lance.dataset(self.path)
+        assert ours.version == theirs.version
+        mine = ours.scan(with_row_id=True).to_arrow().to_pylist()
+        assert mine == theirs.to_table(with_row_id=True).to_pylist()
+        found = {}
+        for row in mine:
+            row.pop("_rowid")
+            found[row["id"]] = row
+        assert len(found) == len(mine)
+        rounded = self.table_of(list(self.rows.values())) if not self.added() else None
+        if rounded is not None:
+            expected = {row["id"]: row for row in rounded.to_pylist()}
+            assert found == expected
+        else:
+            assert found.keys() == self.rows.keys()
+            for i, row in self.rows.items():
+                assert {k: found[i][k] for k in ("x", "text")} == {k: row[k] for k in ("x", "text")}
+                for name in self.added():
+                    assert found[i][name] == row.get(name)
+
+    def added(self):
+        return [name for name in self.columns if name not in SCHEMA.names]
+
+    def run(self):
+        steps = ["append", "append", "delete", "update", "upsert", "restore"]
+        steps += [name for name in ("compact", "add_column", "drop_column") if self.has(name)]
+        self.step("create")
+        for _ in range(6):
+            self.step(self.random.choice(steps))
+        lance.dataset(self.path).validate()
+
+    @staticmethod
+    def has(name):
+        method = {"compact": "compact", "add_column": "add_columns", "drop_column": "drop_columns"}
+        return hasattr(leman.Table, method[name])
+
+    def step(self, name):
+        ours = self.random.random() < 0.5
+        self.log.append(f"{'leman' if ours else 'pylance'}.{name}")
+        getattr(self, name)(ours)
+        self.check()
+
+
+def run_seeds(seeds, folder):
+    if "LEMAN_SEED" in os.environ:
+        seeds = [int(os.environ["LEMAN_SEED"])]
+    for seed in seeds:
+        sequence = Sequence(seed, str(folder / f"{seed}.lance"))
+        try:
+            sequence.run()
+        except BaseException as error:
+            error.add_note(f"seed {seed}: {', '.join(sequence.log)}")
+            raise
+
+
+@pytest.mark.parametrize("part", range(4))
+def test_both_agree_after_each_operation(part, tmp_path):
+    run_seeds(range(part * 50, part * 50 + 50), tmp_path)
+
+
+@pytest.mark.soak
+def test_both_agree_for_long(tmp_path):
+    run_seeds(range(1000, 4000), tmp_path)
