@@ -7,7 +7,9 @@ alone, take of 1,000 random rows (page cache warm), write. Both sides run in one
 on one processor and on two; readers read the same file, which pylance wrote. Times are the best of
 several, ratios are pylance's time over ours.
 
-    bench/file.py [--version 2.1] [--threads 1 2] [--scale 1.0] [KIND ...]
+    bench/file.py [--version 2.1 2.2] [--threads 1 2] [--scale 1.0] [--markdown] [KIND ...]
+
+--markdown prints the page docs/bench/file.md.
 """
 
 import argparse
@@ -16,10 +18,39 @@ import os
 import subprocess
 import sys
 import tempfile
+from importlib import metadata
 
-REPEATS = 7
+REPEATS, WRITE_REPEATS = 7, 5
 TAKE_ROWS = 1000
-STEPS = ("scan", "project", "take", "write")
+STEPS = {"scan": "scan", "project": "scan, one column", "take": "take", "write": "write"}
+TITLE = "Lance files, beside pylance"
+PAGE = """\
+# {title}
+
+How long Leman and pylance take to read and write the same columns, with the command
+
+    .venv/bin/python bench/file.py --markdown > docs/bench/file.md
+
+which prints this page. Each column is in a file with a second one, the row number.
+
+| step | what is timed |
+| --- | --- |
+| scan | all rows, both columns, in batches of 8,192 rows (64 of large binaries) |
+| scan, one column | the same without the row number |
+| take | 1,000 random rows (100 of the 1 MB binaries) in rising order, both columns |
+| write | all batches, the file closed, not synced to the disk |
+
+Both sides run in one process and take turns; readers read the same file, which pylance wrote and
+which is in the page cache; a cell has the best time of each side, of {reads} turns ({writes} of
+writing), and pylance's time over Leman's. With one thread the process has one processor, with two
+it has two; pylance is told by `LANCE_CPU_THREADS` and `LANCE_IO_THREADS`. File sizes are those of
+the files that each side wrote from the same batches with its defaults.
+
+Measured on {machine},
+with {versions}. Other programs run there at the same time, which slows down
+both sides: between two runs the ratio of a single cell has differed by up to a factor of two, a
+mean by up to a half.
+"""
 
 
 def make_columns(scale):
@@ -100,7 +131,7 @@ def measure_kind(table, folder, version, threads):
             for batch in batches:
                 writer.write(batch)
 
-    result = {"write": best_of_both(write_ours, write_theirs, 5, before=remove)}
+    result = {"write": best_of_both(write_ours, write_theirs, WRITE_REPEATS, before=remove)}
     remove()
     write_ours()
     write_theirs()
@@ -147,16 +178,16 @@ def child(arguments):
         column = columns[kind]()
         table = pa.table({"c": column, "row": np.arange(len(column))})
         with tempfile.TemporaryDirectory(prefix="leman-bench-") as folder:
-            result = measure_kind(table, folder, arguments.version, arguments.child)
+            result = measure_kind(table, folder, arguments.version[0], arguments.child)
         print(json.dumps({"kind": kind, "rows": len(column), **result}), flush=True)
 
 
-def run_child(threads, arguments):
+def run_child(version, threads, arguments):
     """One process with as many processors as threads; pylance is told by its own variables."""
     processors = sorted(os.sched_getaffinity(0))[:threads]
     environment = os.environ | {"LANCE_CPU_THREADS": str(threads), "LANCE_IO_THREADS": str(threads)}
-    command = [sys.executable, __file__, "--child", str(threads)]
-    command += ["--version", arguments.version, "--scale", str(arguments.scale), *arguments.kinds]
+    command = [sys.executable, __file__, "--child", str(threads), "--version", version]
+    command += ["--scale", str(arguments.scale), *arguments.kinds]
     process = subprocess.Popen(
         command,
         stdout=subprocess.PIPE,
@@ -174,37 +205,49 @@ def cell(ours, theirs):
     return f"{ours * 1e3:.2f} / {theirs * 1e3:.2f} ms = {theirs / ours:.1f}x"
 
 
-def report(threads, results):
+def report(version, threads, results):
     from measure import geometric_mean, table
 
-    print(f"\n{threads} thread{'s' if threads > 1 else ''}, ours / pylance = ratio\n")
+    print(f"\n## Version {version}, {threads} thread{'s' if threads > 1 else ''}\n")
     rows = []
     for result in results:
         ours, theirs = (size / 1e6 for size in result["bytes"])
         cells = [cell(*result[step]) for step in STEPS]
-        rows.append([result["kind"], result["rows"], *cells, f"{ours:.1f} / {theirs:.1f} MB"])
+        rows.append([result["kind"], f"{result['rows']:,}", *cells, f"{ours:.1f} / {theirs:.1f}"])
     means = {
         step: geometric_mean(result[step][1] / result[step][0] for result in results)
         for step in STEPS
     }
     rows.append(["geometric mean", "", *(f"{means[step]:.1f}x" for step in STEPS), ""])
-    print(table(["column", "rows", *STEPS, "file size"], rows), flush=True)
+    headings = ["column (leman / pylance)", "rows", *STEPS.values(), "file, MB"]
+    print(table(headings, rows), flush=True)
+
+
+def page():
+    """What stands above the tables of docs/bench/file.md."""
+    versions = ", ".join(f"{name} {metadata.version(name)}" for name in ("pylance", "pyarrow"))
+    memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") / 2**30
+    machine = f"a virtual machine of {os.cpu_count()} processors and {memory:.0f} GiB of memory"
+    numbers = {"reads": REPEATS, "writes": WRITE_REPEATS}
+    return PAGE.format(title=TITLE, machine=machine, versions=versions, **numbers)
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("kinds", nargs="*", help="kinds of columns; all unless given")
-    parser.add_argument("--version", default="2.1", help="file version to write")
+    parser.add_argument("--version", nargs="+", default=["2.1", "2.2"], help="of the files")
     parser.add_argument("--threads", type=int, nargs="+", default=[1, 2])
     parser.add_argument("--scale", type=float, default=1.0, help="multiplies all row counts")
+    parser.add_argument("--markdown", action="store_true", help="print docs/bench/file.md")
     parser.add_argument("--child", type=int, help=argparse.SUPPRESS)
-    arguments = parser.parse_args()
+    arguments = parser.parse_intermixed_args()
     if arguments.child:
         child(arguments)
         return
-    print(f"# Lance files of version {arguments.version}: leman beside pylance")
-    for threads in arguments.threads:
-        report(threads, run_child(threads, arguments))
+    print(page().rstrip() if arguments.markdown else f"# {TITLE}", flush=True)
+    for version in arguments.version:
+        for threads in arguments.threads:
+            report(version, threads, run_child(version, threads, arguments))
 
 
 if __name__ == "__main__":

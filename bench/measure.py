@@ -1,26 +1,32 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the workloads share: timing two sides in turn, and tables of ratios."""
+"""What the workloads share: timing sides in turn, and tables of ratios."""
 
 import gc
 import math
 import time
 
 
-def best_of_both(ours, theirs, repeats, before=None):
-    """Best seconds of each of two calls, which take turns so that both see the same machine.
+def best_of_each(sides, repeats, before=None):
+    """Best seconds of each of several calls, which take turns so that all see the same machine.
 
     ``before`` is called before each of them and not timed.
     """
-    best = [math.inf, math.inf]
+    best = [math.inf] * len(sides)
     for turn in range(repeats):
-        for side in (0, 1) if turn % 2 else (1, 0):
+        order = range(len(sides))
+        for side in order if turn % 2 else reversed(order):
             if before:
                 before()
             gc.collect()
             start = time.perf_counter()
-            (ours, theirs)[side]()
+            sides[side]()
             best[side] = min(best[side], time.perf_counter() - start)
     return best
+
+
+def best_of_both(ours, theirs, repeats, before=None):
+    """The same of two calls."""
+    return best_of_each((ours, theirs), repeats, before)
 
 
 def geometric_mean(values):

@@ -1,0 +1,428 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Read, write and open Lance tables, beside pylance.
+
+Workloads: scans and filters of many rows; shuffled takes of large rows, with the page cache warm
+and cold, beside plain reads of as many bytes; many small commits; a table of many fragments; an
+upsert into many rows. Sides take turns in one process, but for the upsert, whose memory is measured
+and which has a process for each side.
+
+    bench/table.py [--only NAME ...] [--scale 1.0] [--markdown]
+
+--markdown prints the page docs/bench/table.md.
+"""
+
+import argparse
+import json
+import math
+import os
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from importlib import metadata
+
+REPEATS, TAKE_REPEATS, UPSERT_TURNS = 5, 5, 2
+SCAN_ROWS, BATCH_ROWS = 2_000_000, 8192
+TAKE_ROWS, TAKE_BYTES, TAKE_BATCH, TAKE_BATCHES = 100_000, 20_000, 64, 100
+COMMITS, FRAGMENTS = 1000, 100_000
+UPSERT_ROWS, UPSERT_KEYS = 10_000_000, 100_000
+TITLE = "Lance tables, beside pylance"
+PAGE = """\
+# {title}
+
+How long Leman and pylance take for the same work on tables, with the command
+
+    .venv/bin/python bench/table.py --markdown > docs/bench/table.md
+
+which prints this page. Ratios are pylance's time over Leman's: above 1 Leman is faster. Sides take
+turns in one process; times are the best of {repeats} turns where nothing else is said. Both have
+as many threads as they want, and both read the same table, which pylance wrote as version 2.1.
+
+Measured on {machine},
+with {versions}. Other programs run there at the same time, which slows down
+both sides: between two runs a ratio has differed by up to a factor of two.
+"""
+
+
+def make_rows(count):
+    """Rows of an int64, a float32, a string of three words and an embedding of 128 floats."""
+    import numpy as np
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    rng = np.random.default_rng(7)
+    letters = np.frombuffer(b"abcdefghijklmnopqrstuvwxyz", "u1")
+    words = pa.array(
+        [letters[rng.integers(0, 26, rng.integers(3, 10))].tobytes().decode() for _ in range(2000)]
+    )
+    picks = [words.take(pa.array(rng.integers(0, len(words), count))) for _ in range(3)]
+    return pa.table(
+        {
+            "i": rng.integers(0, 1_000_000, count),
+            "f": rng.random(count, dtype="f4"),
+            "s": pc.binary_join_element_wise(*picks, " "),
+            "e": pa.FixedSizeListArray.from_arrays(rng.random(count * 128, dtype="f4"), 128),
+        }
+    )
+
+
+def side_by_side(ours, theirs):
+    return [f"{ours * 1e3:.2f} ms", f"{theirs * 1e3:.2f} ms", f"{theirs / ours:.1f}x"]
+
+
+def measure_scan(folder, scale):
+    """Scans of {rows:,} rows of int64, float32, string and an embedding of 128 floats, in batches
+    of {batch:,} rows, with the page cache warm. A filter returns all columns of its rows."""
+    import lance
+    import leman
+    import pyarrow as pa
+    from measure import best_of_both, table
+
+    path = os.path.join(folder, "scan.lance")
+    rows = make_rows(int(SCAN_ROWS * scale))
+    lance.write_dataset(rows, path, data_storage_version="2.1")
+    text = rows["s"][len(rows) // 2].as_py()
+    del rows
+    ours, theirs = leman.open(path), lance.dataset(path)
+
+    def drain(batches):
+        return sum(batch.num_rows for batch in batches)
+
+    def scan_ours(columns, where):
+        return pa.RecordBatchReader.from_stream(ours.scan(columns, where, batch_size=BATCH_ROWS))
+
+    def scan_theirs(columns, where):
+        return theirs.to_batches(columns, filter=where, batch_size=BATCH_ROWS)
+
+    cases = {
+        "all columns": (None, None),
+        "int64": (["i"], None),
+        "float32": (["f"], None),
+        "string": (["s"], None),
+        "embedding": (["e"], None),
+        "int64 and string": (["i", "s"], None),
+        "where int64 is one of a million": (None, "i = 500000"),
+        "where int64 is below 20": (None, "i < 20"),
+        "where float32 is in the lowest tenth": (None, "f < 0.1"),
+        "the same, int64 and float32 only": (["i", "f"], "f < 0.1"),
+        "where string equals": (None, f"s = '{text}'"),
+        "where string is LIKE 'ab%'": (None, "s LIKE 'ab%'"),
+    }
+    lines = []
+    for name, case in cases.items():
+        if drain(scan_ours(*case)) != drain(scan_theirs(*case)):
+            sys.exit(f"{name}: the two sides read different rows")
+        best = best_of_both(
+            lambda case=case: drain(scan_ours(*case)),
+            lambda case=case: drain(scan_theirs(*case)),
+            REPEATS,
+        )
+        lines.append([name, *side_by_side(*best)])
+    about = measure_scan.__doc__.format(rows=int(SCAN_ROWS * scale), batch=BATCH_ROWS)
+    return about, table(["scan", "Leman", "pylance", "ratio"], lines)
+
+
+def drop_pages(path):
+    """Have the files below a folder read from the device again."""
+    for place, _, names in os.walk(path):
+        for name in names:
+            descriptor = os.open(os.path.join(place, name), os.O_RDONLY)
+            os.fsync(descriptor)
+            os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_DONTNEED)
+            os.close(descriptor)
+
+
+def data_file(path):
+    """The only data file of a table."""
+    (name,) = os.listdir(os.path.join(path, "data"))
+    return os.path.join(path, "data", name)
+
+
+def measure_take(folder, scale):
+    """Rows in random order, in batches of {batch}, from {rows:,} rows of an int64 and {size:,}
+    random bytes. `pread` reads as many bytes at the same places of the same file, in the same order
+    and with one thread, as a take of so few bytes does. Before each part that is cold the pages of
+    the file are dropped."""
+    import lance
+    import leman
+    import numpy as np
+    import pyarrow as pa
+    from measure import best_of_each, table
+
+    path = os.path.join(folder, "take.lance")
+    count = int(TAKE_ROWS * scale)
+    rng = np.random.default_rng(5)
+
+    def batches():
+        for first in range(0, count, 1000):
+            ids = np.arange(first, min(first + 1000, count))
+            values = pa.array([rng.bytes(TAKE_BYTES) for _ in ids], pa.binary())
+            yield pa.record_batch({"id": ids, "data": values})
+
+    schema = pa.schema({"id": pa.int64(), "data": pa.binary()})
+    reader = pa.RecordBatchReader.from_batches(schema, batches())
+    lance.write_dataset(reader, path, data_storage_version="2.1")
+    ours, theirs = leman.open(path), lance.dataset(path)
+    descriptor = os.open(data_file(path), os.O_RDONLY)
+    step = os.path.getsize(data_file(path)) / count
+    buffers = [bytearray(TAKE_BYTES) for _ in range(TAKE_BATCH)]
+    parts = []
+
+    def shuffle():
+        picks = rng.permutation(count)[: TAKE_BATCH * TAKE_BATCHES]
+        parts[:] = np.split(picks, range(TAKE_BATCH, len(picks), TAKE_BATCH))
+
+    def take_ours():
+        for part in parts:
+            pa.record_batch(ours.take(part))
+
+    def take_theirs():
+        for part in parts:
+            theirs.take(part)
+
+    def read_raw():
+        for part in parts:
+            for row, buffer in zip(part.tolist(), buffers, strict=False):
+                os.preadv(descriptor, [buffer], int(row * step))
+
+    def cool():
+        shuffle()
+        drop_pages(path)
+
+    shuffle()
+    if (
+        pa.record_batch(ours.take(parts[0]))
+        != theirs.take(parts[0]).combine_chunks().to_batches()[0]
+    ):
+        sys.exit("the two sides took different rows")
+    lines = []
+    for name, before in (("warm", shuffle), ("cold", cool)):
+        mine, other, raw = best_of_each((take_ours, take_theirs, read_raw), TAKE_REPEATS, before)
+        numbers = [len(parts) / seconds for seconds in (mine, other, raw)]
+        cells = [f"{number:,.0f} batches/s" for number in numbers]
+        lines.append([name, *cells, f"{other / mine:.1f}x", f"{raw / mine:.2f}"])
+    os.close(descriptor)
+    about = measure_take.__doc__.format(rows=count, batch=TAKE_BATCH, size=TAKE_BYTES)
+    headings = ["take", "Leman", "pylance", "`pread`", "ratio", "Leman's share of `pread`"]
+    return about, table(headings, lines)
+
+
+def measure_commits(folder, scale):
+    """{commits:,} appends of one row, each a commit; the sides take turns commit by commit. pylance
+    does not wait for the device; Leman does unless told. Times are medians of 100 commits."""
+    import lance
+    import leman
+    import pyarrow as pa
+    from measure import best_of_both, table
+
+    commits = max(int(COMMITS * scale), 200)
+    row = pa.table({"id": [1], "f": pa.array([0.5], pa.float32()), "s": ["one row"]})
+    paths = {name: os.path.join(folder, f"{name}.lance") for name in ("ours", "quick", "theirs")}
+    ours = leman.create(paths["ours"], row)
+    quick = leman.create(paths["quick"], row, durable=False)
+    theirs = lance.write_dataset(row, paths["theirs"], data_storage_version="2.1")
+    sides = {
+        "Leman": lambda: ours.append(row),
+        "Leman, `durable=False`": lambda: quick.append(row, durable=False),
+        "pylance": lambda: theirs.insert(row),
+    }
+    times = {name: [] for name in sides}
+    for _ in range(commits):
+        for name, commit in sides.items():
+            start = time.perf_counter()
+            commit()
+            times[name].append(time.perf_counter() - start)
+    lines = []
+    for name, seconds in times.items():
+        first, last = statistics.median(seconds[:100]), statistics.median(seconds[-100:])
+        other = statistics.median(times["pylance"][-100:])
+        cells = [f"{first * 1e3:.2f} ms", f"{last * 1e3:.2f} ms"]
+        lines.append([name, *cells, f"{last / first:.2f}", f"{other / last:.1f}x"])
+    best = best_of_both(
+        lambda: leman.open(paths["ours"]).schema, lambda: lance.dataset(paths["theirs"]), REPEATS
+    )
+    headings = ["side", "first 100", "last 100", "last over first", "ratio to pylance"]
+    text = table(headings, lines)
+    text += "\n\n" + table(
+        [f"after {commits:,} commits", "Leman", "pylance", "ratio"],
+        [["open", *side_by_side(*best)]],
+    )
+    return measure_commits.__doc__.format(commits=commits), text
+
+
+def make_fragments(path, count):
+    """A table of `count` fragments of one row, which all have the same data file."""
+    import lance
+    import pyarrow as pa
+
+    one = lance.write_dataset(pa.table({"id": [1], "s": ["a row"]}), path)
+    fragment = one.get_fragments()[0].metadata
+    text = json.dumps(fragment.to_json())
+    copies = [lance.FragmentMetadata.from_json(text) for _ in range(count)]
+    for number, copy in enumerate(copies):
+        copy.id = number
+    operation = lance.LanceOperation.Overwrite(one.schema, copies)
+    lance.LanceDataset.commit(path, operation, read_version=1)
+
+
+def measure_fragments(folder, scale):
+    """A table of {fragments:,} fragments: to open it, and to open it and read its first row."""
+    import lance
+    import leman
+    import pyarrow as pa
+    from measure import best_of_both, table
+
+    path = os.path.join(folder, "fragments.lance")
+    count = max(int(FRAGMENTS * scale), 10)
+    make_fragments(path, count)
+    (manifest,) = (
+        os.path.getsize(entry.path)
+        for entry in sorted(os.scandir(os.path.join(path, "_versions")), key=lambda e: e.name)[:1]
+    )
+    steps = {
+        "open": (lambda: leman.open(path).schema, lambda: lance.dataset(path).schema),
+        "open and read one row": (
+            lambda: pa.table(leman.open(path).scan(limit=1)),
+            lambda: lance.dataset(path).to_table(limit=1),
+        ),
+        "open and count rows": (
+            lambda: leman.open(path).count_rows(),
+            lambda: lance.dataset(path).count_rows(),
+        ),
+    }
+    lines = [
+        [name, *side_by_side(*best_of_both(ours, theirs, REPEATS))]
+        for name, (ours, theirs) in steps.items()
+    ]
+    about = measure_fragments.__doc__.format(fragments=count)
+    about += f" The manifest has {manifest / 1e6:.1f} MB."
+    return about, table(["step", "Leman", "pylance", "ratio"], lines)
+
+
+def make_keyed(first, count):
+    import numpy as np
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    keys = np.arange(first, first + count)
+    values = np.random.default_rng(first).random(count, dtype="f4")
+    return pa.table(
+        {"k": keys, "f": values, "s": pc.cast(pa.array(keys * 7 % 100_003), pa.string())}
+    )
+
+
+def peak_bytes():
+    """The most memory that this process has had; ru_maxrss counts its parent's, too."""
+    with open("/proc/self/status") as status:
+        (line,) = (line for line in status if line.startswith("VmHWM:"))
+    return int(line.split()[1]) * 1024
+
+
+def upsert_side(side, path, scale, turn):
+    """Make the table (turn 0) or upsert into it; prints the seconds and the peak of memory."""
+    import numpy as np
+
+    rows, keys = int(UPSERT_ROWS * scale), int(UPSERT_KEYS * scale)
+    if side == "ours":
+        import leman
+    else:
+        import lance
+    start = time.perf_counter()
+    if turn == 0:
+        whole = make_keyed(0, rows)
+        if side == "ours":
+            leman.create(path, whole)
+        else:
+            lance.write_dataset(whole, path, data_storage_version="2.1")
+    else:
+        there = np.random.default_rng(turn).choice(rows, keys // 2, replace=False)
+        data = make_keyed(rows + turn * keys, keys)
+        data = data.set_column(0, "k", [np.concatenate([there, data["k"].to_numpy()[keys // 2 :]])])
+        start = time.perf_counter()
+        if side == "ours":
+            result = leman.open(path).upsert(data, on="k")
+            counts = [result.inserted, result.updated]
+        else:
+            merge = lance.dataset(path).merge_insert("k")
+            merge = merge.when_matched_update_all().when_not_matched_insert_all()
+            result = merge.execute(data)
+            counts = [result["num_inserted_rows"], result["num_updated_rows"]]
+        if counts != [keys - keys // 2, keys // 2]:
+            sys.exit(f"{side}: {counts} rows inserted and updated")
+    seconds = time.perf_counter() - start
+    print(json.dumps([seconds, peak_bytes()]))
+
+
+def measure_upsert(folder, scale):
+    """{keys:,} keys, half of them there, into {rows:,} rows of an int64 key, a float32 and a short
+    string. Each side has a process and a table of its own; memory is the peak of the process."""
+    from measure import table
+
+    best = {}
+    for turn in range(UPSERT_TURNS + 1):
+        for side in ("ours", "theirs"):
+            path = os.path.join(folder, f"upsert-{side}.lance")
+            command = [sys.executable, __file__, "--scale", str(scale)]
+            command += ["--upsert", side, path, str(turn)]
+            output = subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout
+            seconds, peak = json.loads(output)
+            if turn:
+                known = best.get(side, (math.inf, 0))
+                best[side] = (min(known[0], seconds), max(known[1], peak))
+    lines = [
+        ["time", *(f"{best[side][0]:.2f} s" for side in best)],
+        ["peak of memory", *(f"{best[side][1] / 2**20:,.0f} MiB" for side in best)],
+    ]
+    for number, line in enumerate(lines):
+        line.append(f"{best['theirs'][number] / best['ours'][number]:.1f}x")
+    about = measure_upsert.__doc__.format(
+        keys=int(UPSERT_KEYS * scale), rows=int(UPSERT_ROWS * scale)
+    )
+    return about, table(["upsert", "Leman", "pylance", "ratio"], lines)
+
+
+WORKLOADS = {
+    "scan": ("Scan", measure_scan),
+    "take": ("Take", measure_take),
+    "commits": ("Small commits", measure_commits),
+    "fragments": ("Many fragments", measure_fragments),
+    "upsert": ("Upsert", measure_upsert),
+}
+
+
+def page():
+    """What stands above the tables of docs/bench/table.md."""
+    versions = ", ".join(f"{name} {metadata.version(name)}" for name in ("pylance", "pyarrow"))
+    memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") / 2**30
+    machine = f"a virtual machine of {os.cpu_count()} processors and {memory:.0f} GiB of memory"
+    return PAGE.format(title=TITLE, machine=machine, versions=versions, repeats=REPEATS)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
+    parser.add_argument("--only", nargs="+", choices=WORKLOADS, default=list(WORKLOADS))
+    parser.add_argument("--scale", type=float, default=1.0, help="multiplies all counts")
+    parser.add_argument("--markdown", action="store_true", help="print docs/bench/table.md")
+    parser.add_argument("--upsert", nargs=3, help=argparse.SUPPRESS)
+    arguments = parser.parse_args()
+    if arguments.upsert:
+        side, path, turn = arguments.upsert
+        upsert_side(side, path, arguments.scale, int(turn))
+        return
+    print(page().rstrip() if arguments.markdown else f"# {TITLE}", flush=True)
+    for name in arguments.only:
+        title, measure = WORKLOADS[name]
+        folder = tempfile.mkdtemp(prefix="leman-bench-")
+        try:
+            about, text = measure(folder, arguments.scale)
+        finally:
+            shutil.rmtree(folder)
+        about = "\n".join(line.strip() for line in about.splitlines())
+        print(f"\n## {title}\n\n{about}\n\n{text}", flush=True)
+
+
+if __name__ == "__main__":
+    main()
