@@ -9,20 +9,40 @@
  *   file.h         read a Lance data file
  *   file_writer.h  write one
  *   page.h         encode pages apart from a file, and write its tail later
+ *   ingest.h       read Arrow IPC, CSV and JSON lines
+ *   ipc.h          write an Arrow IPC stream
  *   inspect.h      describe a file for people and programs
+ *   expr.h         evaluate an expression over rows in memory
+ *   database.h     a directory of tables
+ *   table.h        open a table at one of its versions
+ *   table_scan.h   read its rows
+ *   table_write.h  make and change tables
+ *   table_inspect.h   describe a table for people and programs
+ *   table_columns.h   add, drop, rename and widen columns
+ *   table_versions.h  versions, tags, diff, compaction, cleanup
  *   version.h      the library's version
  */
 #ifndef LEMAN_LEMAN_H
 #define LEMAN_LEMAN_H
 
 #include <leman/arrow_abi.h>
+#include <leman/database.h>
 #include <leman/env.h>
+#include <leman/expr.h>
 #include <leman/file.h>
 #include <leman/file_writer.h>
+#include <leman/ingest.h>
 #include <leman/inspect.h>
+#include <leman/ipc.h>
 #include <leman/page.h>
 #include <leman/status.h>
 #include <leman/store.h>
+#include <leman/table.h>
+#include <leman/table_columns.h>
+#include <leman/table_inspect.h>
+#include <leman/table_scan.h>
+#include <leman/table_versions.h>
+#include <leman/table_write.h>
 #include <leman/version.h>
 
 #endif

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * ingest.h - read the rows of other formats: Arrow IPC, CSV, JSON lines.
+ *
+ * A file, or standard input, becomes an Arrow stream that is read as it is asked for: the memory in
+ * use is that of a batch. Text files have no types; they are taken from the first rows, or from a
+ * schema. A row that does not fit them ends the stream with an error that names file, line and
+ * field.
+ */
+#ifndef LEMAN_INGEST_H
+#define LEMAN_INGEST_H
+
+#include <stdbool.h>
+
+#include <leman/arrow_abi.h>
+#include <leman/env.h>
+
+/* A zeroed struct asks for the defaults. All pointers are borrowed for the call. */
+struct lmn_ingest_options {
+    const char *format;               /* "arrow", "csv", "jsonl"; NULL: told by content and name */
+    const struct ArrowSchema *schema; /* of a text file: a struct of the columns */
+    uint32_t sample_rows_max;         /* rows that types are taken from; default 10,000 */
+    uint32_t batch_rows_max;          /* of text files; default 8192 */
+    char delimiter;                   /* CSV; default ',', and tab for a name ending in ".tsv" */
+    bool no_header;                   /* CSV: the first record is a row; columns are c0, c1, ... */
+    const char *const *name;          /* CSV: names to use instead of the header's */
+    uint32_t name_count;
+    const char *null_text; /* CSV: what stands for null when not in quotes; default "" */
+};
+
+/*
+ * Open the file `path`, or standard input for "-". `env` and `options` may be NULL.
+ *
+ * Arrow IPC streams and files are known by their first bytes; other files are JSON lines when they
+ * are named .jsonl, .ndjson or .json, or start with '{', and CSV otherwise.
+ *
+ * CSV is that of RFC 4180, in UTF-8. Types of its columns: bool, int64, double, date32,
+ * timestamp (microseconds, or nanoseconds when needed; in UTC when the texts have zones), or text.
+ * JSON lines hold one object per line; a field that is missing is null. Types of its fields: bool,
+ * int64, double, text, lists and structs. With a schema, CSV has its columns in the schema's order,
+ * and JSON lines are read for the fields that the schema names.
+ *
+ * The caller releases *stream_out; its get_next() blocks while it reads. Batches may outlive it.
+ *
+ * LMN_E_NOT_FOUND    there is no such file
+ * LMN_E_INVALID      an unknown format, contradicting options, or a header that does not parse
+ * LMN_E_CORRUPT      Arrow IPC that does not decode
+ * LMN_E_UNSUPPORTED  Parquet, compressed text, and types that have no place here, by name
+ */
+LMN_API LMN_MUST_USE enum lmn_status lmn_ingest_open(struct lmn_env *env, const char *path,
+                                                     const struct lmn_ingest_options *options,
+                                                     struct ArrowArrayStream *stream_out,
+                                                     struct lmn_error *err);
+
+#endif

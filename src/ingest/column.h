@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * column.h - a column while text is read into it, one value at a time.
+ *
+ * Columns form the tree of a schema; each stands on a builder of its layout. What does not fit
+ * the type is refused with the column's name; the reader adds file and line.
+ */
+#ifndef LMN_INGEST_COLUMN_H
+#define LMN_INGEST_COLUMN_H
+
+#include "arrow/builder.h"
+#include "base/bytes.h"
+
+enum lmn__column_kind {
+    LMN__COLUMN_NULL,
+    LMN__COLUMN_BOOL,
+    LMN__COLUMN_INT,
+    LMN__COLUMN_UINT,
+    LMN__COLUMN_FLOAT,
+    LMN__COLUMN_DECIMAL,
+    LMN__COLUMN_DATE,      /* bits: 32 counts days, 64 milliseconds */
+    LMN__COLUMN_TIME,      /* since midnight, in `unit_nanos` */
+    LMN__COLUMN_TIMESTAMP, /* in `unit_nanos` */
+    LMN__COLUMN_TEXT,
+    LMN__COLUMN_BINARY, /* as base64 */
+    LMN__COLUMN_LIST,
+    LMN__COLUMN_FIXED_LIST,
+    LMN__COLUMN_STRUCT
+};
+
+struct lmn__column {
+    enum lmn__column_kind kind;
+    const char *name; /* the schema's */
+    const char *type; /* Arrow's name of it, for messages */
+    bool nullable;
+    bool zoned; /* TIMESTAMP: texts must tell their zone */
+    uint32_t bits;
+    int64_t unit_nanos;
+    int32_t precision, scale;
+    struct lmn__builder *builder; /* borrowed */
+    uint32_t child_count;
+    struct lmn__column *child;
+};
+
+/*
+ * Make the columns of `schema`, which must live as long as they do, and the builder they fill.
+ * Both are in the arena; the caller deinits the builder.
+ *
+ * LMN_E_UNSUPPORTED  a type that text cannot fill
+ */
+LMN_MUST_USE enum lmn_status lmn__column_make(const struct ArrowSchema *schema, struct lmn_env *env,
+                                              struct lmn__arena *arena,
+                                              struct lmn__column **column_out,
+                                              struct lmn_error *err);
+
+/* LMN_E_INVALID when the column has no place for a null. */
+LMN_MUST_USE enum lmn_status lmn__column_put_null(struct lmn__column *column,
+                                                  struct lmn_error *err);
+
+/* A value as a program would write it: "12", "1.5e3", "true", "2024-01-31", plain text. */
+LMN_MUST_USE enum lmn_status lmn__column_put_text(struct lmn__column *column, struct lmn__span text,
+                                                  struct lmn_error *err);
+
+/* Start a list or a struct; the caller appends to its children, and then ends a fixed list. */
+LMN_MUST_USE enum lmn_status lmn__column_open(struct lmn__column *column, struct lmn_error *err);
+LMN_MUST_USE enum lmn_status lmn__column_close(struct lmn__column *column, uint64_t items,
+                                               struct lmn_error *err);
+
+#endif

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <leman/ingest.h>
+
+#include "arrow/ipc_read.h"
+#include "ingest/reader.h"
+
+enum { PEEK_BYTES = 64 };
+
+static bool ends_with(const char *path, const char *ending)
+{
+    size_t len = strlen(path), tail = strlen(ending);
+
+    return len > tail && strcmp(path + len - tail, ending) == 0;
+}
+
+static bool starts_with(struct lmn__span bytes, const char *start, size_t len)
+{
+    return bytes.len >= len && memcmp(bytes.data, start, len) == 0;
+}
+
+/* Formats that are known well enough to be refused by name. */
+static enum lmn_status refuse_known(struct lmn__span start, const char *path, struct lmn_error *err)
+{
+    static const struct {
+        const char *start;
+        size_t len;
+        const char *what;
+    } known[] = { { "PAR1", 4, "Parquet" },
+                  { "FEA1", 4, "Feather of version 1" },
+                  { "\x1f\x8b", 2, "compressed with gzip" },
+                  { "\x28\xb5\x2f\xfd", 4, "compressed with zstd" } };
+
+    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
+        if (starts_with(start, known[i].start, known[i].len))
+            return lmn_fail(err, LMN_E_UNSUPPORTED, "%.200s is %s, which is not read here", path,
+                            known[i].what);
+    }
+    return LMN_OK;
+}
+
+static const char *detect(struct lmn__span start, const char *path)
+{
+    size_t at = 0;
+
+    if (lmn__ipc_is_start(start) || ends_with(path, ".arrow") || ends_with(path, ".arrows"))
+        return "arrow";
+    if (ends_with(path, ".csv") || ends_with(path, ".tsv"))
+        return "csv";
+    if (ends_with(path, ".jsonl") || ends_with(path, ".ndjson") || ends_with(path, ".json"))
+        return "jsonl";
+    if (starts_with(start, "\xef\xbb\xbf", 3))
+        at = 3;
+    while (at < start.len && strchr(" \t\r\n", start.data[at]) != NULL && start.data[at] != '\0')
+        at++;
+    return at < start.len && start.data[at] == '{' ? "jsonl" : "csv";
+}
+
+static enum lmn_status open_format(struct lmn_env *env, const char *path,
+                                   struct lmn_ingest_options *options, struct lmn__source *source,
+                                   struct ArrowArrayStream *stream_out, struct lmn_error *err)
+{
+    struct lmn__span start;
+    enum lmn_status st = lmn__source_peek(source, PEEK_BYTES, &start, err);
+
+    if (st == LMN_OK && options->format == NULL)
+        st = refuse_known(start, path, err);
+    if (st != LMN_OK)
+        return st;
+    if (options->format == NULL)
+        options->format = detect(start, path);
+    if (options->delimiter == '\0' && ends_with(path, ".tsv"))
+        options->delimiter = '\t';
+    if (strcmp(options->format, "csv") == 0)
+        return lmn__csv_open(env, source, options, stream_out, err);
+    if (strcmp(options->format, "jsonl") == 0)
+        return lmn__jsonl_open(env, source, options, stream_out, err);
+    if (strcmp(options->format, "arrow") != 0)
+        return lmn_fail(err, LMN_E_INVALID,
+                        "no format \"%.50s\"; there are \"arrow\", \"csv\" and \"jsonl\"",
+                        options->format);
+    if (options->schema != NULL)
+        return lmn_fail(err, LMN_E_INVALID, "%.200s: Arrow IPC has a schema of its own", path);
+    return lmn__ipc_read(env, source, stream_out, err);
+}
+
+enum lmn_status lmn_ingest_open(struct lmn_env *env, const char *path,
+                                const struct lmn_ingest_options *options,
+                                struct ArrowArrayStream *stream_out, struct lmn_error *err)
+{
+    struct lmn_ingest_options chosen = { 0 };
+    struct lmn__source source;
+    enum lmn_status st;
+
+    *stream_out = (struct ArrowArrayStream){ 0 };
+    if (options != NULL)
+        chosen = *options;
+    st = lmn__env_resolve(env, &env, err);
+    if (st != LMN_OK)
+        return st;
+    st = lmn__source_open(&source, env, path, err);
+    if (st == LMN_OK) {
+        st = open_format(env, path, &chosen, &source, stream_out, err);
+        lmn__source_close(&source); /* does nothing when it moved */
+    }
+    lmn_env_release(env);
+    return st;
+}

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "ingest/reader.h"
+
+#include <nanoarrow/nanoarrow.h>
+
+#include "base/error.h"
+
+enum {
+    BATCH_ROWS_DEFAULT = 8192,
+    BATCH_BYTES_MAX = 32 << 20, /* of text, about */
+    SAMPLE_ROWS_DEFAULT = 10000
+};
+
+static enum lmn_status read_rows(struct lmn__text_reader *reader, struct lmn_error *err)
+{
+    struct lmn__builder *builder = reader->column->builder;
+    uint64_t limit = reader->window.source.position + BATCH_BYTES_MAX;
+    bool more = true;
+
+    while (more && builder->length < reader->batch_rows_max &&
+           reader->window.source.position < limit) {
+        enum lmn_status st = reader->format->row(reader, &more, err);
+
+        if (st != LMN_OK)
+            return lmn__fail_within(err, st, "%.200s: line %llu", reader->window.source.name,
+                                    (unsigned long long)reader->line);
+    }
+    return LMN_OK;
+}
+
+static enum lmn_status reader_next(struct lmn__producer *producer, struct ArrowArray *array_out,
+                                   struct lmn_error *err)
+{
+    struct lmn__text_reader *reader = (struct lmn__text_reader *)producer;
+    struct lmn__builder *builder = reader->column->builder;
+    enum lmn_status st = read_rows(reader, err);
+
+    if (st != LMN_OK || builder->length == 0)
+        return st;
+    st = lmn__builder_check(builder, builder->length, err);
+    return st != LMN_OK ? st : lmn__builder_finish(builder, array_out, err);
+}
+
+static enum lmn_status reader_schema(struct lmn__producer *producer, struct ArrowSchema *schema_out,
+                                     struct lmn_error *err)
+{
+    struct lmn__text_reader *reader = (struct lmn__text_reader *)producer;
+
+    if (ArrowSchemaDeepCopy(&reader->schema, schema_out) != NANOARROW_OK)
+        return lmn__no_memory(err, "a schema", 0);
+    return LMN_OK;
+}
+
+static void reader_free(struct lmn__producer *producer)
+{
+    struct lmn__text_reader *reader = (struct lmn__text_reader *)producer;
+    struct lmn_env *env = reader->env;
+
+    reader->format->deinit(reader);
+    if (reader->column != NULL)
+        lmn__builder_deinit(reader->column->builder);
+    if (reader->schema.release != NULL)
+        ArrowSchemaRelease(&reader->schema);
+    lmn__arena_deinit(&reader->arena);
+    lmn__window_deinit(&reader->window);
+    lmn__free(env, reader);
+    lmn_env_release(env);
+}
+
+static enum lmn_status take_schema(struct lmn__text_reader *reader,
+                                   const struct ArrowSchema *schema, struct lmn_error *err)
+{
+    if (strcmp(schema->format, "+s") != 0)
+        return lmn_fail(err, LMN_E_INVALID, "the schema is not a struct of columns but \"%.20s\"",
+                        schema->format);
+    reader->schema_given = true;
+    if (ArrowSchemaDeepCopy(schema, &reader->schema) != NANOARROW_OK)
+        return lmn__no_memory(err, "a schema", 0);
+    return LMN_OK;
+}
+
+enum lmn_status lmn__text_reader_open(
+    struct lmn_env *env, struct lmn__source *source, const struct lmn_ingest_options *options,
+    const struct lmn__text_format *format, size_t bytes,
+    enum lmn_status (*prepare)(struct lmn__text_reader *reader,
+                               const struct lmn_ingest_options *options, struct lmn_error *err),
+    struct ArrowArrayStream *stream_out, struct lmn_error *err)
+{
+    static const struct lmn__producer_ops ops = { reader_schema, reader_next, reader_free };
+    struct lmn__text_reader *reader = lmn__calloc(env, 1, bytes);
+    enum lmn_status st = LMN_OK;
+
+    *stream_out = (struct ArrowArrayStream){ 0 };
+    if (reader == NULL) {
+        lmn__source_close(source);
+        return lmn__no_memory(err, "a reader", bytes);
+    }
+    reader->env = lmn_env_acquire(env);
+    reader->format = format;
+    lmn__window_init(&reader->window, env, source);
+    lmn__arena_init(&reader->arena, env, 0);
+    reader->batch_rows_max = options->batch_rows_max != 0 ? options->batch_rows_max
+                                                          : BATCH_ROWS_DEFAULT;
+    reader->sample_rows_max = options->sample_rows_max != 0 ? options->sample_rows_max
+                                                            : SAMPLE_ROWS_DEFAULT;
+    if (options->schema != NULL)
+        st = take_schema(reader, options->schema, err);
+    if (st == LMN_OK && prepare != NULL)
+        st = prepare(reader, options, err);
+    if (st == LMN_OK)
+        st = lmn__window_skip_mark(&reader->window, err);
+    if (st == LMN_OK)
+        st = format->sample(reader, err);
+    if (st == LMN_OK)
+        st = lmn__column_make(&reader->schema, env, &reader->arena, &reader->column, err);
+    if (st != LMN_OK) {
+        st = lmn__fail_within(err, st, "%.200s", reader->window.source.name);
+        reader_free(&reader->producer);
+        return st;
+    }
+    lmn__producer_export(&reader->producer, &ops, stream_out);
+    return LMN_OK;
+}

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * shape.h - the type that the first rows of a text file have, value by value.
+ *
+ * A shape starts as null and widens: integers become floats, dates become timestamps, scalars
+ * that have nothing in common become text. Lists and structs join only with their like.
+ */
+#ifndef LMN_INGEST_SHAPE_H
+#define LMN_INGEST_SHAPE_H
+
+#include <stdbool.h>
+
+#include <leman/arrow_abi.h>
+
+#include "base/arena.h"
+#include "base/bytes.h"
+
+enum lmn__shape_kind {
+    LMN__SHAPE_NULL,
+    LMN__SHAPE_BOOL,
+    LMN__SHAPE_INT,
+    LMN__SHAPE_FLOAT,
+    LMN__SHAPE_DATE,
+    LMN__SHAPE_TIMESTAMP,
+    LMN__SHAPE_TEXT,
+    LMN__SHAPE_LIST,
+    LMN__SHAPE_STRUCT
+};
+
+struct lmn__shape {
+    enum lmn__shape_kind kind;
+    bool zoned;                 /* TIMESTAMP: in UTC */
+    bool nanos;                 /* TIMESTAMP: finer than microseconds */
+    const char *name;           /* in its struct */
+    struct lmn__shape *child;   /* LIST: of the items; STRUCT: the first field */
+    struct lmn__shape *last;    /* STRUCT: the last field */
+    struct lmn__shape *sibling; /* the next field */
+    uint32_t child_count;
+};
+
+/* Widen `shape` by a value of this kind. False: one is nested, the other is something else. */
+bool lmn__shape_join(struct lmn__shape *shape, enum lmn__shape_kind kind);
+
+/* Widen `shape` by what `text` reads as. */
+void lmn__shape_join_text(struct lmn__shape *shape, struct lmn__span text);
+
+/* A new field at the end of a struct, or the item of a list; NULL when there is no memory. */
+struct lmn__shape *lmn__shape_add(struct lmn__shape *shape, struct lmn__arena *arena,
+                                  struct lmn__span name);
+struct lmn__shape *lmn__shape_find(const struct lmn__shape *shape, struct lmn__span name);
+
+/* The Arrow type. The caller releases *schema_out. */
+LMN_MUST_USE enum lmn_status lmn__shape_schema(const struct lmn__shape *shape,
+                                               struct ArrowSchema *schema_out,
+                                               struct lmn_error *err);
+
+#endif
