@@ -10,7 +10,7 @@ FUZZ_SECONDS ?= 60
 FUZZ ?=
 export WERROR JOBS FUZZ_SECONDS
 
-PROGRAM = tools/build release leman leman_static $(if $(wildcard cli/*.c),leman_cli) \
+PROGRAM = tools/build release libleman.so leman_static $(if $(wildcard cli/*.c),leman_cli) \
           $(if $(wildcard python/ext/*.c),leman_python)
 
 .DEFAULT_GOAL := build
