@@ -10,6 +10,8 @@
 
 #include "os/file.h"
 
+enum { NS_PER_S = 1000000000 };
+
 static enum lmn_status fail_dir(struct lmn_error *err, int os_errno, const char *verb,
                                 const char *path)
 {
@@ -90,6 +92,16 @@ enum lmn_status lmn__dir_sync(const char *path, struct lmn_error *err)
         st = fail_dir(err, errno, "sync", path);
     close(fd);
     return st;
+}
+
+int64_t lmn__dir_changed_ns(const char *path)
+{
+    struct stat info;
+
+    /* The time of the inode's change, which nobody can set. */
+    if (stat(path, &info) != 0 || !S_ISDIR(info.st_mode))
+        return 0;
+    return (int64_t)info.st_ctim.tv_sec * NS_PER_S + info.st_ctim.tv_nsec;
 }
 
 enum lmn_status lmn__dir_remove(const char *path, struct lmn_error *err)

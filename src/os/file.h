@@ -94,6 +94,12 @@ LMN_MUST_USE enum lmn_status lmn__dir_make(const char *path, struct lmn_error *e
  */
 LMN_MUST_USE enum lmn_status lmn__dir_sync(const char *path, struct lmn_error *err);
 
+/*
+ * When an entry of a directory last came or went, by the clock of the file system; 0 when that
+ * cannot be had. Two changes within one tick of that clock may have the same time.
+ */
+int64_t lmn__dir_changed_ns(const char *path);
+
 /* Take an empty directory away. LMN_E_NOT_FOUND when it is not there. */
 LMN_MUST_USE enum lmn_status lmn__dir_remove(const char *path, struct lmn_error *err);
 

@@ -236,6 +236,14 @@ static enum lmn_status fault_stat(struct lmn_store *store, const char *path,
     return answer(action, st, "look", path, err);
 }
 
+/* It answers nothing that could be lost. */
+static int64_t fault_dir_stamp(struct lmn_store *store, const char *path)
+{
+    struct lmn_store *inner = ((struct fault_store *)store)->inner;
+
+    return inner->ops->dir_stamp != NULL ? inner->ops->dir_stamp(inner, path) : 0;
+}
+
 static void fault_destroy(struct lmn_store *store)
 {
     lmn_store_release(((struct fault_store *)store)->inner);
@@ -256,6 +264,7 @@ static const struct lmn__store_ops fault_ops = {
     .sync_dir = fault_sync_dir,
     .list = fault_list,
     .stat = fault_stat,
+    .dir_stamp = fault_dir_stamp,
     .destroy = fault_destroy,
 };
 

@@ -392,6 +392,17 @@ static enum lmn_status local_stat(struct lmn_store *store, const char *path,
     return st;
 }
 
+static int64_t local_dir_stamp(struct lmn_store *store, const char *path)
+{
+    char *whole;
+    int64_t stamp = 0;
+
+    if (dir_path(store, path, &whole, NULL) == LMN_OK)
+        stamp = lmn__dir_changed_ns(whole);
+    lmn__free(store->env, whole);
+    return stamp;
+}
+
 static void local_destroy(struct lmn_store *store)
 {
     struct local_store *local = (struct local_store *)store;
@@ -419,6 +430,7 @@ static const struct lmn__store_ops local_ops = {
     .sync_dir = local_sync_dir,
     .list = local_list,
     .stat = local_stat,
+    .dir_stamp = local_dir_stamp,
     .destroy = local_destroy,
 };
 

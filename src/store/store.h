@@ -100,6 +100,11 @@ struct lmn__store_ops {
     /* LMN_E_NOT_FOUND when there is no such file, LMN_E_INVALID when it is a directory. */
     enum lmn_status (*stat)(struct lmn_store *store, const char *path,
                             struct lmn__store_stat *stat_out, struct lmn_error *err);
+    /*
+     * A number that is another one after an entry of the directory has come or gone; 0: not known.
+     * Changes within one tick of the store's clock may go unnoticed. NULL: never known.
+     */
+    int64_t (*dir_stamp)(struct lmn_store *store, const char *path);
     /* Free what is the kind's own, zeroed or filled; the store itself is freed by the caller. */
     void (*destroy)(struct lmn_store *store);
 };

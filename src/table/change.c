@@ -155,20 +155,6 @@ static enum lmn_status publish(struct lmn__next *next, bool plain, struct lmn__m
     return st;
 }
 
-/* Tell readers that cannot list quickly; nobody relies on it. */
-static void put_hint(struct lmn__next *next)
-{
-    char text[64];
-    struct lmn__draft draft;
-    int len = snprintf(text, sizeof text, "{\"version\":%" PRIu64 "}", next->pb.version);
-
-    if (lmn__draft_open(next->store, "_versions/latest_version_hint.json", &draft, NULL) != LMN_OK)
-        return;
-    if (lmn__draft_write_at(&draft, 0, text, (size_t)len, NULL) != LMN_OK ||
-        lmn__draft_publish(&draft, LMN__PUBLISH_REPLACE, false, NULL) != LMN_OK)
-        lmn__draft_abort(&draft);
-}
-
 /* One attempt on top of `base`; for *made_out see publish(). */
 static enum lmn_status attempt_commit(struct lmn_table *table, const struct lmn__change *change,
                                       const struct lmn__manifest *base,
@@ -197,9 +183,8 @@ static enum lmn_status attempt_commit(struct lmn_table *table, const struct lmn_
     *again_out = next.again;
     if (st == LMN_OK)
         st = publish(&next, base->plain_name, made_out, err);
-    if (st == LMN_OK)
-        put_hint(&next);
-    else if (st != LMN_E_IO) /* after a failed sync the manifest may stand there all the same */
+    if (st != LMN_OK &&
+        st != LMN_E_IO) /* after a failed sync the manifest may stand there all the same */
         lmn__next_undo(&next);
     lmn__manifest_release(restored);
     lmn__arena_deinit(&arena);
@@ -208,13 +193,16 @@ static enum lmn_status attempt_commit(struct lmn_table *table, const struct lmn_
 
 /* The version that the change was made against; it may have been cleaned away since. */
 static enum lmn_status read_base(struct lmn_table *table, const struct lmn__change *change,
-                                 const struct lmn__manifest *newest,
-                                 struct lmn__manifest **read_out, bool *again_out,
-                                 struct lmn_error *err)
+                                 struct lmn__manifest *newest, struct lmn__manifest **read_out,
+                                 bool *again_out, struct lmn_error *err)
 {
-    enum lmn_status st = lmn__table_read_version(table, change->read_version, newest->plain_name,
-                                                 read_out, err);
+    enum lmn_status st;
 
+    if (newest->pb.version == change->read_version) {
+        *read_out = lmn__manifest_acquire(newest);
+        return LMN_OK;
+    }
+    st = lmn__table_read_version(table, change->read_version, newest->plain_name, read_out, err);
     *again_out = st == LMN_E_NOT_FOUND;
     return *again_out
                ? lmn_fail(err, LMN_E_CONFLICT, "version %" PRIu64 " is gone", change->read_version)
@@ -226,6 +214,7 @@ enum lmn_status lmn__change_commit(struct lmn_table *table, const struct lmn__ch
 {
     struct lmn__manifest *read = NULL, *newest = NULL, *made = NULL;
     uint64_t checked = change->read_version;
+    int64_t stamp = 0;
     enum lmn_status st = LMN_OK;
 
     *again_out = false;
@@ -233,18 +222,18 @@ enum lmn_status lmn__change_commit(struct lmn_table *table, const struct lmn__ch
         st = lmn__table_newest(table, &newest, err);
         if (st == LMN_OK)
             st = lmn__manifest_check_writable(newest, err);
-        if (st == LMN_OK && read == NULL && newest->pb.version == change->read_version)
-            read = lmn__manifest_acquire(newest);
         if (st == LMN_OK && read == NULL)
             st = read_base(table, change, newest, &read, again_out, err);
         if (st == LMN_OK)
             st = check_versions(table, change, newest, checked, again_out, err);
         if (st == LMN_OK) {
             checked = newest->pb.version;
+            stamp = lmn__versions_stamp(table->store);
             st = attempt_commit(table, change, newest, read, &made, again_out, err);
         }
         if (st != LMN_E_EXISTS)
             break;
+        lmn__table_clear_tip(table);
         lmn__manifest_release(newest);
         newest = NULL;
         wait_a_little(attempt);
@@ -255,7 +244,7 @@ enum lmn_status lmn__change_commit(struct lmn_table *table, const struct lmn__ch
     lmn__manifest_release(read);
     lmn__manifest_release(newest);
     if (made != NULL)
-        lmn__table_set_manifest(table, made);
+        lmn__table_advance(table, made, stamp);
     /* If this fails, the commit stands all the same, and the handle where it stood. */
     else if ((st == LMN_OK || *again_out) && lmn_table_refresh(table, NULL) != LMN_OK)
         *again_out = false;
@@ -276,8 +265,6 @@ enum lmn_status lmn__change_create(struct lmn_store *store, const struct lmn__ch
     st = lmn__next_build(&next, err);
     if (st == LMN_OK)
         st = publish(&next, false, NULL, err);
-    if (st == LMN_OK)
-        put_hint(&next);
     lmn__arena_deinit(&arena);
     if (st == LMN_E_EXISTS)
         return lmn_fail(err, st, "%.300s is a table already", store->name);

@@ -245,15 +245,56 @@ uint64_t lmn_table_version(struct lmn_table *table)
     return version;
 }
 
+void lmn__table_clear_tip(struct lmn_table *table)
+{
+    lmn__mutex_lock(&table->mutex);
+    table->locked.tip_stamp = 0;
+    lmn__mutex_unlock(&table->mutex);
+}
+
+void lmn__table_advance(struct lmn_table *table, struct lmn__manifest *made, int64_t stamp_before)
+{
+    uint64_t version = made->pb.version;
+    int64_t stamp = lmn__versions_stamp(table->store);
+    bool followed = true;
+
+    /* A successor that came before the stamp was taken would never show in it. */
+    if (stamp == stamp_before || stamp_before == 0 ||
+        lmn__version_exists(table->store, version + 1, made->plain_name, &followed, NULL) !=
+            LMN_OK ||
+        followed)
+        stamp = 0;
+    lmn__mutex_lock(&table->mutex);
+    table->locked.tip = version;
+    table->locked.tip_stamp = stamp;
+    lmn__mutex_unlock(&table->mutex);
+    lmn__table_set_manifest(table, made);
+}
+
+/* Is this the newest version for sure? */
+static bool is_tip(struct lmn_table *table, uint64_t version)
+{
+    int64_t stamp;
+
+    lmn__mutex_lock(&table->mutex);
+    stamp = table->locked.tip == version ? table->locked.tip_stamp : 0;
+    lmn__mutex_unlock(&table->mutex);
+    return stamp != 0 && stamp == lmn__versions_stamp(table->store);
+}
+
 enum lmn_status lmn__table_newest(struct lmn_table *table, struct lmn__manifest **manifest_out,
                                   struct lmn_error *err)
 {
     struct lmn__manifest *known = lmn__table_manifest(table);
     uint64_t newest;
     bool plain;
-    enum lmn_status st = lmn__versions_newest(table->store, &newest, &plain, err);
+    enum lmn_status st;
 
+    *manifest_out = known;
+    if (is_tip(table, known->pb.version))
+        return LMN_OK;
     *manifest_out = NULL;
+    st = lmn__versions_newest(table->store, &newest, &plain, err);
     if (st == LMN_OK && newest == known->pb.version) {
         *manifest_out = known;
         return LMN_OK;

@@ -22,6 +22,8 @@ struct lmn_table {
     struct {
         struct lmn__manifest *manifest; /* counted */
         struct lmn__snapshot *snapshot; /* counted; of the last version that was read, or NULL */
+        uint64_t tip;                   /* the newest version while tip_stamp is the stamp */
+        int64_t tip_stamp;              /* of the versions; 0: the tip is not known */
     } locked;
 };
 
@@ -34,6 +36,17 @@ struct lmn__manifest *lmn__table_manifest(struct lmn_table *table);
 
 /* Move the table to another version; takes over the reference. */
 void lmn__table_set_manifest(struct lmn_table *table, struct lmn__manifest *manifest);
+
+/*
+ * Move the table to a version that it has just made; takes over the reference. That it is the
+ * newest one is remembered with the stamp of the versions, so that the next look for the newest
+ * need not list them. `stamp_before` is the stamp before the version was made: where it does not
+ * move, it says nothing.
+ */
+void lmn__table_advance(struct lmn_table *table, struct lmn__manifest *made, int64_t stamp_before);
+
+/* Forget which version is the newest; the next look lists. */
+void lmn__table_clear_tip(struct lmn_table *table);
 
 /* The newest version, wherever the handle stands; the caller releases it. */
 LMN_MUST_USE enum lmn_status lmn__table_newest(struct lmn_table *table,

@@ -116,6 +116,11 @@ enum lmn_status lmn__version_exists(struct lmn_store *store, uint64_t version, b
     return st == LMN_E_NOT_FOUND ? LMN_OK : st;
 }
 
+int64_t lmn__versions_stamp(struct lmn_store *store)
+{
+    return store->ops->dir_stamp != NULL ? store->ops->dir_stamp(store, folder) : 0;
+}
+
 static int compare_versions(const void *a, const void *b)
 {
     uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;

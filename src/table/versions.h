@@ -30,6 +30,9 @@ LMN_MUST_USE enum lmn_status lmn__version_exists(struct lmn_store *store, uint64
 LMN_MUST_USE enum lmn_status lmn__versions_newest(struct lmn_store *store, uint64_t *version_out,
                                                   bool *plain_out, struct lmn_error *err);
 
+/* What says that versions came or went; see dir_stamp in store.h. 0: not known. */
+int64_t lmn__versions_stamp(struct lmn_store *store);
+
 /* All version numbers, rising, in the arena. */
 LMN_MUST_USE enum lmn_status lmn__versions_list(struct lmn_store *store, struct lmn__arena *arena,
                                                 uint64_t **version_out, uint64_t *count_out,

@@ -404,6 +404,23 @@ static void test_dir__lists_entries(void **state)
     CHECK_STATUS(lmn__dir_list(at("a"), see, &seen, &err), LMN_E_NOT_FOUND, &err);
 }
 
+static void test_dir__tells_that_entries_changed(void **state)
+{
+    struct lmn_error err;
+    int64_t before = lmn__dir_changed_ns(root);
+
+    (void)state;
+    CHECK(before != 0);
+    CHECK_EQ(lmn__dir_changed_ns(root), before);
+    while (lmn__dir_changed_ns(root) == before) { /* until the clock has moved on */
+        create_closed(at("a"), "one");
+        CHECK_OK(lmn__file_remove(at("a"), &err));
+    }
+    create_closed(at("a"), "one");
+    CHECK_EQ(lmn__dir_changed_ns(at("a")), 0);
+    CHECK_EQ(lmn__dir_changed_ns(at("x")), 0);
+}
+
 #define CASE(name) cmocka_unit_test_setup_teardown(name, begin, end)
 
 int main(void)
@@ -425,6 +442,7 @@ int main(void)
         CASE(test_dir__refuses_a_file_in_the_way),
         CASE(test_dir__not_durable_is_not_made),
         CASE(test_dir__lists_entries),
+        CASE(test_dir__tells_that_entries_changed),
     };
 
     return cmocka_run_group_tests(cases, NULL, NULL);

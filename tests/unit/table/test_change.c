@@ -256,6 +256,79 @@ static void test_change__power_loss_keeps_acknowledged_commits(void **state)
     }
 }
 
+/* How often the versions are listed. */
+static enum lmn__fault_action count_listings(void *context, enum lmn__store_op op, const char *path)
+{
+    *(uint64_t *)context += op == LMN__OP_LIST && strcmp(path, "_versions") == 0;
+    return LMN__FAULT_NONE;
+}
+
+static void test_change__own_commits_are_known_to_be_the_newest(void **state)
+{
+    char *dir = test_dir_make();
+    struct lmn_store *local = test_store_local(dir), *store;
+    struct lmn_table *table, *other;
+    struct lmn_error err;
+    uint64_t listings = 0;
+
+    (void)state;
+    CHECK_STATUS(lmn__store_open_fault(local, count_listings, &listings, &store, &err), LMN_OK,
+                 &err);
+    table = create(store, 10);
+    append(table, 10);
+    listings = 0;
+    /* A clock that stood still would say nothing; then there is a listing for that commit. */
+    for (int i = 0; i < 20; i++)
+        append(table, 10);
+    CHECK(listings < 20);
+    CHECK_STATUS(lmn_table_open(store, NULL, &other, &err), LMN_OK, &err);
+    append(other, 5);
+    CHECK_STATUS(lmn_table_refresh(table, &err), LMN_OK, &err);
+    CHECK_EQ(rows_of(table), 225);
+    append(other, 5);
+    append(table, 1);
+    CHECK_EQ(rows_of(table), 231);
+    CHECK_EQ(lmn_table_version(table), 25);
+    lmn_table_release(other);
+    lmn_table_release(table);
+    lmn_store_release(store);
+    lmn_store_release(local);
+    test_dir_remove(dir);
+}
+
+/*
+ * The version that follows the handle's own is made and cleaned away by others; its number must not
+ * be taken again.
+ */
+static void test_change__a_number_that_was_cleaned_away_stays_free(void **state)
+{
+    char *dir = test_dir_make(), path[LMN__VERSION_PATH_BYTES];
+    struct lmn_store *store = test_store_local(dir);
+    struct lmn_table *table = create(store, 10), *other;
+    struct lmn_error err;
+    int64_t stamp;
+
+    (void)state;
+    append(table, 10);
+    stamp = lmn__versions_stamp(store);
+    CHECK(stamp != 0);
+    CHECK_STATUS(lmn_table_open(store, NULL, &other, &err), LMN_OK, &err);
+    append(other, 5);
+    do {
+        append(other, 5);
+    } while (lmn__versions_stamp(store) == stamp); /* until the clock has moved on */
+    lmn__version_path(3, false, path);
+    CHECK_STATUS(store->ops->remove(store, path, &err), LMN_OK, &err);
+    CHECK_STATUS(lmn_table_refresh(table, &err), LMN_OK, &err);
+    CHECK_EQ(lmn_table_version(table), lmn_table_version(other));
+    append(table, 1);
+    CHECK_EQ(lmn_table_version(table), lmn_table_version(other) + 1);
+    lmn_table_release(other);
+    lmn_table_release(table);
+    lmn_store_release(store);
+    test_dir_remove(dir);
+}
+
 int main(void)
 {
     const struct CMUnitTest cases[] = {
@@ -265,6 +338,8 @@ int main(void)
         cmocka_unit_test(test_change__unknown_fields_are_carried),
         cmocka_unit_test(test_change__unknown_flags_are_refused),
         cmocka_unit_test(test_change__power_loss_keeps_acknowledged_commits),
+        cmocka_unit_test(test_change__own_commits_are_known_to_be_the_newest),
+        cmocka_unit_test(test_change__a_number_that_was_cleaned_away_stays_free),
     };
 
     return cmocka_run_group_tests(cases, make_rows, free_rows);
