@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A table of a database is the directory `name`.lance. It is there when it has a version; a
- * directory without any, left by a table that was never committed, is not listed.
+ * directory without any, left by a table that was never committed, is not listed. A drop gives the
+ * directory a hidden name and then removes it; what is left when it is interrupted goes with the
+ * next drop.
  */
 #include <leman/database.h>
 #include <stdio.h>
@@ -15,6 +17,7 @@
 #include "table/versions.h"
 
 static const char suffix[] = ".lance";
+static const char dropped[] = ".dropped-"; /* and a token: a table on its way out */
 
 enum { PATH_BYTES = 4096, SUFFIX_LEN = sizeof suffix - 1, NAME_LEN_MAX = 200 };
 
@@ -170,6 +173,21 @@ static enum lmn_status must_be_there(struct lmn_env *env, const char *root, cons
     return st;
 }
 
+/* Remove what a drop left that did not come to its end, and what this one leaves. */
+static enum lmn_status remove_dropped(void *context, const char *name, bool is_directory,
+                                      struct lmn_error *err)
+{
+    const char *root = context;
+    char path[PATH_BYTES + 256];
+    enum lmn_status st;
+
+    if (!is_directory || strncmp(name, dropped, sizeof dropped - 1) != 0)
+        return LMN_OK;
+    snprintf(path, sizeof path, "%s/%s", root, name);
+    st = lmn__dir_remove_all(path, err);
+    return st == LMN_E_NOT_FOUND ? LMN_OK : st; /* another drop is at it */
+}
+
 /* The table is out of sight with one rename; removing its files may take long. */
 enum lmn_status lmn_database_drop(struct lmn_env *env, const char *root, const char *name,
                                   struct lmn_error *err)
@@ -181,11 +199,11 @@ enum lmn_status lmn_database_drop(struct lmn_env *env, const char *root, const c
         st = lmn__random_token(token, err);
     if (st != LMN_OK)
         return st;
-    snprintf(gone, sizeof gone, "%s/.dropped-%s", root, token);
+    snprintf(gone, sizeof gone, "%s/%s%s", root, dropped, token);
     st = lmn__file_rename(path, gone, err);
     if (st == LMN_OK)
         st = lmn__dir_sync(root, err);
-    return st == LMN_OK ? lmn__dir_remove_all(gone, err) : st;
+    return st == LMN_OK ? lmn__dir_list(root, remove_dropped, (void *)(uintptr_t)root, err) : st;
 }
 
 enum lmn_status lmn_database_rename(struct lmn_env *env, const char *root, const char *from,

@@ -27,6 +27,44 @@ struct lmn_table *golden_open(const char *name)
     return table;
 }
 
+enum { BYTES_MAX = 1 << 20 };
+
+/* Copy a folder of one store into another. */
+struct copy {
+    struct lmn_store *from, *to;
+    char path[512];
+};
+
+static enum lmn_status copy_entry(void *context, const char *name, bool is_directory,
+                                  struct lmn_error *err)
+{
+    static uint8_t bytes[BYTES_MAX];
+    const struct copy *copy = context;
+    struct copy below = *copy;
+    int64_t len = snprintf(below.path, sizeof below.path, "%s%s%s", copy->path,
+                           copy->path[0] != '\0' ? "/" : "", name);
+
+    CHECK(len < (int64_t)sizeof below.path);
+    if (is_directory)
+        return copy->from->ops->list(copy->from, below.path, copy_entry, &below, err);
+    len = test_store_read(copy->from, below.path, bytes, sizeof bytes);
+    CHECK(len >= 0 && len < BYTES_MAX);
+    test_store_write(copy->to, below.path, bytes, (size_t)len);
+    return LMN_OK;
+}
+
+void golden_copy(const char *name, struct lmn_store *to)
+{
+    char root[512];
+    struct copy copy = { .to = to };
+    struct lmn_error err;
+
+    snprintf(root, sizeof root, "%s/golden/table/%s", LMN_TESTS, name);
+    copy.from = test_store_local(root);
+    CHECK_OK(copy.from->ops->list(copy.from, "", copy_entry, &copy, &err));
+    lmn_store_release(copy.from);
+}
+
 static int64_t int_at(const struct ArrowArray *array, uint32_t bytes, uint64_t i)
 {
     const uint8_t *at = (const uint8_t *)array->buffers[1] + ((uint64_t)array->offset + i) * bytes;

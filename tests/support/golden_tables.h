@@ -12,6 +12,9 @@
 /* Open a table of tests/golden/table. */
 struct lmn_table *golden_open(const char *name);
 
+/* Copy a table of tests/golden/table into a store. */
+void golden_copy(const char *name, struct lmn_store *to);
+
 /* The ids of the rows that all of them have, in the order of those without updates. */
 enum { GOLDEN_ROWS = 51 };
 extern const int64_t golden_id[GOLDEN_ROWS];

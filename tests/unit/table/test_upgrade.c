@@ -8,44 +8,13 @@
 #include "golden_tables.h"
 #include "stores.h"
 
-enum { BYTES_MAX = 1 << 20 };
-
-/* Copy a folder of one store into another. */
-struct copy {
-    struct lmn_store *from, *to;
-    char path[512];
-};
-
-static enum lmn_status copy_entry(void *context, const char *name, bool is_directory,
-                                  struct lmn_error *err)
-{
-    static uint8_t bytes[BYTES_MAX];
-    const struct copy *copy = context;
-    struct copy below = *copy;
-    int64_t len = snprintf(below.path, sizeof below.path, "%s%s%s", copy->path,
-                           copy->path[0] != '\0' ? "/" : "", name);
-
-    CHECK(len < (int64_t)sizeof below.path);
-    if (is_directory)
-        return copy->from->ops->list(copy->from, below.path, copy_entry, &below, err);
-    len = test_store_read(copy->from, below.path, bytes, sizeof bytes);
-    CHECK(len >= 0 && len < BYTES_MAX);
-    test_store_write(copy->to, below.path, bytes, (size_t)len);
-    return LMN_OK;
-}
-
 /* A golden table in memory. */
 static struct lmn_store *copy_golden(const char *name)
 {
-    char root[512];
-    struct copy copy = { .to = test_store_memory() };
-    struct lmn_error err;
+    struct lmn_store *store = test_store_memory();
 
-    snprintf(root, sizeof root, "%s/golden/table/%s", LMN_TESTS, name);
-    copy.from = test_store_local(root);
-    CHECK_OK(copy.from->ops->list(copy.from, "", copy_entry, &copy, &err));
-    lmn_store_release(copy.from);
-    return copy.to;
+    golden_copy(name, store);
+    return store;
 }
 
 static struct lmn_table *open_table(struct lmn_store *store)
