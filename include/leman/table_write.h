@@ -98,6 +98,10 @@ struct lmn_merge_options {
     struct lmn_write_options write;
 };
 
+/*
+ * Rows of the table that were inserted, updated and deleted; and skipped: rows of the table that a
+ * match left as they are, and rows of the stream without a match that were not inserted.
+ */
 struct lmn_merge_result {
     uint64_t inserted, updated, deleted, skipped;
 };

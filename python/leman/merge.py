@@ -8,7 +8,11 @@ from leman.data import Rows
 
 @dataclass(frozen=True)
 class MergeResult:
-    """What became of the rows."""
+    """What became of the rows.
+
+    skipped: rows of the table that a match left as they are, and rows of the data without a match
+    that were not inserted.
+    """
 
     inserted: int
     updated: int

@@ -195,6 +195,8 @@ static enum lmn_status match_batch(struct merge *merge, const struct ArrowArray 
                 st = key_exists(merge, batch, i, err);
             else if (merge->options->matched != LMN_MERGE_SKIP)
                 st = add_pair(merge, (struct pair){ row[i], address[i], id[i] }, err);
+            else
+                merge->result.skipped++;
         } else if (removes && (chosen == NULL || lmn__bit_get(chosen, i))) {
             st = lmn__touched_add(&merge->move.touched, &address[i], 1, err);
             merge->result.deleted++;
@@ -453,6 +455,9 @@ static enum lmn_status apply_pairs(struct merge *merge, struct lmn_error *err)
         st = update_all(merge, err);
     else if (st == LMN_OK && options->matched == LMN_MERGE_DELETE)
         st = delete_pairs(merge, err);
+    if (options->not_matched == LMN_MERGE_SKIP)
+        merge->result.skipped += merge->source.row_count -
+                                 lmn__bits_count(merge->source.matched, 0, merge->source.row_count);
     for (uint64_t i = 0;
          st == LMN_OK && options->not_matched == LMN_MERGE_INSERT && i < merge->source.count; i++)
         st = insert_batch(merge, i, err);
