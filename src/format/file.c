@@ -161,7 +161,7 @@ static void file_free(struct lmn_file *file)
     struct lmn_env *env = file->env;
 
     /* Open pages point to the descriptions that their columns own. */
-    lmn__page_cache_free(file->cache);
+    lmn__page_cache_leave(file->cache, file->cache_number);
     for (uint32_t i = 0; file->locked.column != NULL && i < file->footer.column_count; i++)
         lmn__column_free(env, file->locked.column[i]);
     lmn__stats_free(file->locked.stats);
@@ -177,14 +177,11 @@ static void file_free(struct lmn_file *file)
 }
 
 static enum lmn_status file_new(struct lmn_store *store, const char *path,
-                                const struct lmn_file_options *options, struct lmn_file **file_out,
+                                struct lmn__page_cache *cache, struct lmn_file **file_out,
                                 struct lmn_error *err)
 {
     struct lmn_env *env = store->env;
     struct lmn_file *file = lmn__calloc(env, 1, sizeof *file);
-    uint64_t cache_bytes = options != NULL && options->cache_bytes_max != 0
-                               ? options->cache_bytes_max
-                               : CACHE_BYTES_DEFAULT;
     enum lmn_status st;
 
     *file_out = NULL;
@@ -199,23 +196,22 @@ static enum lmn_status file_new(struct lmn_store *store, const char *path,
     atomic_init(&file->reference_count, 1);
     lmn__arena_init(&file->arena, env, 0);
     file->path = lmn__strndup(env, path, strlen(path));
-    st = lmn__page_cache_new(env, cache_bytes, &file->cache, err);
-    if (st == LMN_OK && file->path == NULL)
-        st = lmn__no_memory(err, "a file's path", strlen(path));
-    if (st != LMN_OK) {
+    file->cache = cache;
+    file->cache_number = lmn__page_cache_join(cache);
+    if (file->path == NULL) {
         file_free(file);
-        return st;
+        return lmn__no_memory(err, "a file's path", strlen(path));
     }
     *file_out = file;
     return LMN_OK;
 }
 
-enum lmn_status lmn_file_open(struct lmn_store *store, const char *path,
-                              const struct lmn_file_options *options, struct lmn_file **file_out,
-                              struct lmn_error *err)
+enum lmn_status lmn__file_open_cached(struct lmn_store *store, const char *path,
+                                      struct lmn__page_cache *cache, struct lmn_file **file_out,
+                                      struct lmn_error *err)
 {
     struct lmn_file *file;
-    enum lmn_status st = file_new(store, path, options, &file, err);
+    enum lmn_status st = file_new(store, path, cache, &file, err);
 
     *file_out = NULL;
     if (st != LMN_OK)
@@ -232,6 +228,23 @@ enum lmn_status lmn_file_open(struct lmn_store *store, const char *path,
     }
     *file_out = file;
     return LMN_OK;
+}
+
+enum lmn_status lmn_file_open(struct lmn_store *store, const char *path,
+                              const struct lmn_file_options *options, struct lmn_file **file_out,
+                              struct lmn_error *err)
+{
+    uint64_t bytes_max = options != NULL && options->cache_bytes_max != 0 ? options->cache_bytes_max
+                                                                          : CACHE_BYTES_DEFAULT;
+    struct lmn__page_cache *cache;
+    enum lmn_status st = lmn__page_cache_new(store->env, bytes_max, &cache, err);
+
+    *file_out = NULL;
+    if (st != LMN_OK)
+        return st;
+    st = lmn__file_open_cached(store, path, cache, file_out, err);
+    lmn__page_cache_release(cache);
+    return st;
 }
 
 struct lmn_file *lmn_file_acquire(struct lmn_file *file)

@@ -59,8 +59,9 @@ struct lmn_file {
     struct lmn__projection all;        /* all columns; the nodes' layouts are its */
     struct lmn__extent *column_extent; /* of each column's metadata */
     struct lmn__extent *global_extent;
-    struct lmn__span stats_bytes; /* statistics that came with the tail; empty: they are read */
-    struct lmn__page_cache *cache;
+    struct lmn__span stats_bytes;  /* statistics that came with the tail; empty: they are read */
+    struct lmn__page_cache *cache; /* counted */
+    uint64_t cache_number;         /* the file's in it */
     struct lmn__mutex mutex;
     struct {
         struct lmn__column **column; /* NULL: not read yet */
@@ -69,6 +70,12 @@ struct lmn_file {
         struct lmn__stats *stats;    /* NULL: there are none */
     } locked;
 };
+
+/* lmn_file_open() with a cache that is shared with other files. */
+LMN_MUST_USE enum lmn_status lmn__file_open_cached(struct lmn_store *store, const char *path,
+                                                   struct lmn__page_cache *cache,
+                                                   struct lmn_file **file_out,
+                                                   struct lmn_error *err);
 
 /*
  * The metadata of column number `index`, read if it was not yet.

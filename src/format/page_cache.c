@@ -4,16 +4,18 @@
 #include "base/error.h"
 #include "base/math.h"
 
-enum { SLOT_COUNT = 1024 };
+enum { SLOT_BITS = 10, SLOT_COUNT = 1 << SLOT_BITS };
 
 struct lmn__page_cache {
-    struct lmn_env *env; /* borrowed */
+    atomic_uint_fast64_t reference_count;
+    struct lmn_env *env; /* counted */
     uint64_t bytes_max;
     struct lmn__mutex mutex;
     struct {
         struct lmn__cached_page *slot[SLOT_COUNT];
         struct lmn__cached_page *newest, *oldest;
         uint64_t bytes;
+        uint64_t file_count; /* that have joined */
     } locked;
 };
 
@@ -26,13 +28,14 @@ enum lmn_status lmn__page_cache_new(struct lmn_env *env, uint64_t bytes_max,
     *cache_out = NULL;
     if (cache == NULL)
         return lmn__no_memory(err, "a page cache", sizeof *cache);
-    cache->env = env;
     cache->bytes_max = bytes_max;
     st = lmn__mutex_init(&cache->mutex, err);
     if (st != LMN_OK) {
         lmn__free(env, cache);
         return st;
     }
+    atomic_init(&cache->reference_count, 1);
+    cache->env = lmn_env_acquire(env);
     *cache_out = cache;
     return LMN_OK;
 }
@@ -45,12 +48,20 @@ void lmn__cached_page_release(struct lmn__cached_page *page)
     lmn__free(page->env, page);
 }
 
-static struct lmn__cached_page **slot_of(struct lmn__page_cache *cache, uint32_t column,
-                                         uint32_t page)
+/* Does the page stand under this key? */
+static bool is_page(const struct lmn__cached_page *page, uint64_t file_number, uint32_t column,
+                    uint32_t page_index)
 {
-    uint64_t key = ((uint64_t)column << 32 | page) * 0x9e3779b97f4a7c15u;
+    return page->page_index == page_index && page->column_index == column &&
+           page->file_number == file_number;
+}
 
-    return &cache->locked.slot[key >> 54];
+static struct lmn__cached_page **slot_of(struct lmn__page_cache *cache, uint64_t file_number,
+                                         uint32_t column, uint32_t page)
+{
+    uint64_t key = ((uint64_t)column << 32 | page) + file_number * 0xd6e8feb86659fd93u;
+
+    return &cache->locked.slot[key * 0x9e3779b97f4a7c15u >> (64 - SLOT_BITS)];
 }
 
 static void unlink_age_locked(struct lmn__page_cache *cache, struct lmn__cached_page *page)
@@ -67,10 +78,10 @@ static void link_newest_locked(struct lmn__page_cache *cache, struct lmn__cached
     cache->locked.newest = page;
 }
 
-static void evict_oldest_locked(struct lmn__page_cache *cache)
+static void evict_locked(struct lmn__page_cache *cache, struct lmn__cached_page *page)
 {
-    struct lmn__cached_page *page = cache->locked.oldest;
-    struct lmn__cached_page **link = slot_of(cache, page->column_index, page->page_index);
+    struct lmn__cached_page **link = slot_of(cache, page->file_number, page->column_index,
+                                             page->page_index);
 
     while (*link != page)
         link = &(*link)->next_in_slot;
@@ -80,23 +91,62 @@ static void evict_oldest_locked(struct lmn__page_cache *cache)
     lmn__cached_page_release(page);
 }
 
-void lmn__page_cache_free(struct lmn__page_cache *cache)
+void lmn__page_cache_release(struct lmn__page_cache *cache)
 {
+    struct lmn_env *env;
+
+    if (cache == NULL || atomic_fetch_sub(&cache->reference_count, 1) != 1)
+        return;
+    env = cache->env;
+    lmn__mutex_deinit(&cache->mutex);
+    lmn__free(env, cache);
+    lmn_env_release(env);
+}
+
+uint64_t lmn__page_cache_bytes(struct lmn__page_cache *cache)
+{
+    uint64_t bytes;
+
+    lmn__mutex_lock(&cache->mutex);
+    bytes = cache->locked.bytes;
+    lmn__mutex_unlock(&cache->mutex);
+    return bytes;
+}
+
+uint64_t lmn__page_cache_join(struct lmn__page_cache *cache)
+{
+    uint64_t number;
+
+    atomic_fetch_add(&cache->reference_count, 1);
+    lmn__mutex_lock(&cache->mutex);
+    number = cache->locked.file_count++;
+    lmn__mutex_unlock(&cache->mutex);
+    return number;
+}
+
+void lmn__page_cache_leave(struct lmn__page_cache *cache, uint64_t file_number)
+{
+    struct lmn__cached_page *page, *older;
+
     if (cache == NULL)
         return;
-    while (cache->locked.oldest != NULL)
-        evict_oldest_locked(cache);
-    lmn__mutex_deinit(&cache->mutex);
-    lmn__free(cache->env, cache);
+    lmn__mutex_lock(&cache->mutex);
+    for (page = cache->locked.newest; page != NULL; page = older) {
+        older = page->older;
+        if (page->file_number == file_number)
+            evict_locked(cache, page);
+    }
+    lmn__mutex_unlock(&cache->mutex);
+    lmn__page_cache_release(cache);
 }
 
 /* The page with a new reference, if it is there. */
-static struct lmn__cached_page *find_locked(struct lmn__page_cache *cache, uint32_t column,
-                                            uint32_t page_index)
+static struct lmn__cached_page *find_locked(struct lmn__page_cache *cache, uint64_t file_number,
+                                            uint32_t column, uint32_t page_index)
 {
-    struct lmn__cached_page *page = *slot_of(cache, column, page_index);
+    struct lmn__cached_page *page = *slot_of(cache, file_number, column, page_index);
 
-    while (page != NULL && (page->column_index != column || page->page_index != page_index))
+    while (page != NULL && !is_page(page, file_number, column, page_index))
         page = page->next_in_slot;
     if (page != NULL) {
         atomic_fetch_add(&page->reference_count, 1);
@@ -114,16 +164,16 @@ static struct lmn__cached_page *insert(struct lmn__page_cache *cache, struct lmn
     struct lmn__cached_page *other, **slot;
 
     lmn__mutex_lock(&cache->mutex);
-    other = find_locked(cache, page->column_index, page->page_index);
+    other = find_locked(cache, page->file_number, page->column_index, page->page_index);
     if (other == NULL) {
-        slot = slot_of(cache, page->column_index, page->page_index);
+        slot = slot_of(cache, page->file_number, page->column_index, page->page_index);
         page->next_in_slot = *slot;
         *slot = page;
         atomic_fetch_add(&page->reference_count, 1);
         link_newest_locked(cache, page);
         cache->locked.bytes += page->bytes;
         while (cache->locked.bytes > cache->bytes_max && cache->locked.oldest != page)
-            evict_oldest_locked(cache);
+            evict_locked(cache, cache->locked.oldest);
     }
     lmn__mutex_unlock(&cache->mutex);
     if (other == NULL)
@@ -178,7 +228,7 @@ enum lmn_status lmn__page_get(struct lmn_file *file, const struct lmn__column *c
     enum lmn_status st;
 
     lmn__mutex_lock(&cache->mutex);
-    page = find_locked(cache, column->index, page_index);
+    page = find_locked(cache, file->cache_number, column->index, page_index);
     lmn__mutex_unlock(&cache->mutex);
     *page_out = page;
     if (page != NULL)
@@ -187,6 +237,7 @@ enum lmn_status lmn__page_get(struct lmn_file *file, const struct lmn__column *c
     if (page == NULL)
         return lmn__no_memory(err, "a page", sizeof *page);
     page->env = file->env;
+    page->file_number = file->cache_number;
     page->column_index = column->index;
     page->page_index = page_index;
     atomic_init(&page->reference_count, 1);

@@ -19,9 +19,10 @@
 #include "base/error.h"
 #include "base/hash.h"
 #include "base/math.h"
+#include "format/page_cache.h"
 #include "os/thread.h"
 
-enum { SLOT_COUNT = 256 };
+enum { SLOT_COUNT = 256, CACHE_BYTES_MAX = 256 << 20 };
 
 struct entry {
     struct entry *next; /* of the same slot */
@@ -34,6 +35,7 @@ struct entry {
 struct lmn__file_set {
     struct lmn_store *store; /* counted */
     uint32_t open_max;
+    struct lmn__page_cache *cache; /* counted; of all files */
     struct lmn__mutex mutex;
     struct lmn__cond opened; /* an entry got its file, or went */
     struct {
@@ -65,8 +67,12 @@ enum lmn_status lmn__file_set_new(struct lmn_store *store, uint32_t open_max,
     }
     set->store = lmn_store_acquire(store);
     set->open_max = open_max;
-    *set_out = set;
-    return LMN_OK;
+    st = lmn__page_cache_new(store->env, CACHE_BYTES_MAX, &set->cache, err);
+    if (st == LMN_OK)
+        *set_out = set;
+    else
+        lmn__file_set_free(set);
+    return st;
 }
 
 void lmn__file_set_free(struct lmn__file_set *set)
@@ -81,6 +87,7 @@ void lmn__file_set_free(struct lmn__file_set *set)
         lmn_file_release(entry->file);
         lmn__free(store->env, entry);
     }
+    lmn__page_cache_release(set->cache);
     lmn__cond_deinit(&set->opened);
     lmn__mutex_deinit(&set->mutex);
     lmn__free(store->env, set);
@@ -352,7 +359,7 @@ static enum lmn_status open_entry(struct lmn__file_set *set, const struct lmn__m
 
     if (st != LMN_OK)
         return st;
-    st = lmn_file_open(store, path, NULL, file_out, err);
+    st = lmn__file_open_cached(store, path, set->cache, file_out, err);
     lmn_store_release(store);
     return st;
 }

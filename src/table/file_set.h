@@ -2,7 +2,8 @@
 /*
  * file_set.h - the open data files of a table, shared by its scans and kept while they are few.
  *
- * Usable from many threads. Data files never change, so one that is open serves every version.
+ * Usable from many threads. Data files never change, so one that is open serves every version. What
+ * is kept of their pages has one limit for all of them.
  */
 #ifndef LMN_TABLE_FILE_SET_H
 #define LMN_TABLE_FILE_SET_H
