@@ -66,15 +66,34 @@ int error_init(PyObject *module, struct module_state *state)
     return 0;
 }
 
+/* The number that the system gave as its reason; OSError has a place for it. */
+static int set_errno(PyObject *error, int os_errno)
+{
+    PyObject *number;
+    int rc;
+
+    if (os_errno == 0 || !PyObject_TypeCheck(error, (PyTypeObject *)PyExc_OSError))
+        return 0;
+    number = PyLong_FromLong(os_errno);
+    rc = number != NULL ? PyObject_SetAttrString(error, "errno", number) : -1;
+    Py_XDECREF(number);
+    return rc;
+}
+
 PyObject *raise_error(const struct module_state *state, const struct lmn_error *err)
 {
     PyObject *type = err->status < 16 ? state->error[err->status] : NULL;
-    PyObject *text = PyUnicode_DecodeUTF8(err->message, (Py_ssize_t)strlen(err->message),
-                                          "replace");
+    PyObject *text, *error = NULL;
 
+    if (type == NULL)
+        type = state->base_error;
     /* A message may quote bytes of a damaged file, or cut a name in the middle of a character. */
+    text = PyUnicode_DecodeUTF8(err->message, (Py_ssize_t)strlen(err->message), "replace");
     if (text != NULL)
-        PyErr_SetObject(type != NULL ? type : state->base_error, text);
+        error = PyObject_CallFunctionObjArgs(type, text, NULL);
+    if (error != NULL && set_errno(error, err->os_errno) == 0)
+        PyErr_SetObject(type, error);
+    Py_XDECREF(error);
     Py_XDECREF(text);
     return NULL;
 }

@@ -262,6 +262,12 @@ def test_errors__of_the_system_have_its_number(tmp_path):
     assert isinstance(caught.value, OSError) and caught.value.errno == errno.EACCES
 
 
+def test_errors__have_the_number_that_the_system_gave(tmp_path):
+    with pytest.raises(leman.StoreError, match="^cannot create .*File name too long") as caught:
+        leman.write_file(tmp_path / ("a" * 300), TABLE)
+    assert isinstance(caught.value, OSError) and caught.value.errno == errno.ENAMETOOLONG
+
+
 def test_errors__of_the_system_name_a_folder_that_is_a_file(written):
     with pytest.raises(leman.LemanError, match="a.lance"):
         leman.write_file(written / "b.lance", TABLE)
