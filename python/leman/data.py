@@ -69,7 +69,7 @@ class Rows:
         if data is None:
             raise TypeError("there is no data; an empty table is made of a schema")
         if _is_pandas(data):
-            return pyarrow().Table.from_pandas(data, preserve_index=False).replace_schema_metadata()
+            return _from_pandas(data)
         if hasattr(data, "__arrow_c_stream__"):
             return data
         if hasattr(data, "__arrow_c_array__"):
@@ -103,7 +103,10 @@ class Rows:
 
     def _fitted(self, stream, schema, fill):
         pa = pyarrow()
-        given = pa.schema(SchemaCapsule(_core.stream_schema(stream)))
+        try:
+            given = pa.schema(SchemaCapsule(_core.stream_schema(stream)))
+        except pa.ArrowInvalid as error:
+            raise _core.InvalidError(f"rows are a struct of columns: {error}") from error
         fit = _Fit(given, schema, fill)
         if fit.is_identity:
             return stream
@@ -113,7 +116,11 @@ class Rows:
 
 
 def _is_pandas(data):
-    return type(data).__module__.partition(".")[0] == "pandas" and hasattr(data, "iloc")
+    return type(data).__module__.partition(".")[0] == "pandas" and hasattr(data, "columns")
+
+
+def _from_pandas(data):
+    return pyarrow().Table.from_pandas(data, preserve_index=False).replace_schema_metadata()
 
 
 def _is_row(item):
@@ -193,14 +200,14 @@ def _batches_of(item):
     pa = pyarrow()
     if isinstance(item, pa.RecordBatch):
         return [item]
+    if _is_pandas(item):  # which speaks the interface, too, but would give its index
+        return _from_pandas(item).to_batches()
     if hasattr(item, "__arrow_c_stream__"):
         return pa.RecordBatchReader.from_stream(item)
     if hasattr(item, "__arrow_c_array__"):
         return [pa.record_batch(item)]
     if isinstance(item, list) and all(_is_row(row) for row in item):
         return _from_rows(item, None).to_batches()
-    if _is_pandas(item):
-        return pa.Table.from_pandas(item, preserve_index=False).to_batches()
     raise TypeError(f"an iterator gives batches, or rows as dicts, not {type(item).__name__}")
 
 

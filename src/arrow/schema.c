@@ -18,26 +18,13 @@ static const char *name_of(const struct ArrowSchema *schema)
     return schema->name != NULL ? schema->name : "";
 }
 
-/* The format of what a view shows. */
-static const char *without_view(const char *format)
-{
-    if (strcmp(format, "vu") == 0)
-        return "u";
-    return strcmp(format, "vz") == 0 ? "z" : format;
-}
-
-/* Zones of timestamps and the like are part of the format, so comparing texts is enough. */
-static bool formats_fit(const char *given, const char *wanted)
-{
-    return strcmp(given, wanted) == 0 || strcmp(without_view(given), wanted) == 0;
-}
-
 enum lmn_status lmn__arrow_type_check(const struct ArrowSchema *given,
                                       const struct ArrowSchema *wanted, struct lmn_error *err)
 {
     enum lmn_status st = LMN_OK;
 
-    if (!formats_fit(given->format, wanted->format) ||
+    /* Zones of timestamps and the like are part of the format, so comparing texts is enough. */
+    if (strcmp(given->format, wanted->format) != 0 ||
         (given->dictionary == NULL) != (wanted->dictionary == NULL) ||
         given->n_children != wanted->n_children) {
         char has[128], wants[128];

@@ -20,7 +20,7 @@ LMN_MUST_USE enum lmn_status lmn__arrow_schema_copy(const struct ArrowSchema *sc
  * Can arrays of type `given` be stored in a column of type `wanted` as they are?
  *
  * Names of struct fields and everything in memory must be equal; metadata and nullability do not
- * matter, and views stand for the strings and binaries that they show.
+ * matter.
  *
  * LMN_E_INVALID  no; the message names the first difference
  */

@@ -5,6 +5,7 @@
  */
 #include <leman/table_write.h>
 
+#include "arrow/plain.h"
 #include "arrow/producer.h"
 #include "arrow/schema.h"
 #include "base/error.h"
@@ -29,12 +30,26 @@ static enum lmn_status read_minor(const struct lmn_write_options *options, uint3
     return LMN_OK;
 }
 
+/* What the stream's rows are when views have become strings. */
+static enum lmn_status read_schema(struct lmn_env *env, struct ArrowArrayStream *stream,
+                                   struct lmn__plain *plain, struct lmn_error *err)
+{
+    struct ArrowSchema given;
+    enum lmn_status st = lmn__stream_schema(stream, &given, err);
+
+    if (st != LMN_OK)
+        return st;
+    st = lmn__plain_init(plain, env, &given, err);
+    given.release(&given);
+    return st;
+}
+
 /* Write all rows; *fragment_out lies in the arena. */
-static enum lmn_status write_rows(struct lmn_store *store, struct lmn__conform *conform,
-                                  struct ArrowArrayStream *stream, uint32_t minor,
-                                  const struct lmn_write_options *options, struct lmn__arena *arena,
-                                  struct lmn__pb_fragment **fragment_out, uint64_t *count_out,
-                                  struct lmn_error *err)
+static enum lmn_status write_rows(struct lmn_store *store, const struct lmn__plain *plain,
+                                  struct lmn__conform *conform, struct ArrowArrayStream *stream,
+                                  uint32_t minor, const struct lmn_write_options *options,
+                                  struct lmn__arena *arena, struct lmn__pb_fragment **fragment_out,
+                                  uint64_t *count_out, struct lmn_error *err)
 {
     struct lmn__fragment_writer *writer;
     struct ArrowArray batch, view;
@@ -46,7 +61,9 @@ static enum lmn_status write_rows(struct lmn_store *store, struct lmn__conform *
     if (st != LMN_OK)
         return st;
     while ((st = lmn__stream_next(stream, &batch, err)) == LMN_OK && batch.release != NULL) {
-        st = lmn__conform_batch(conform, &batch, &view, err);
+        st = lmn__plain_batch(plain, &batch, err);
+        if (st == LMN_OK)
+            st = lmn__conform_batch(conform, &batch, &view, err);
         if (st == LMN_OK)
             st = lmn__fragment_writer_write(writer, &view, err);
         batch.release(&batch);
@@ -71,29 +88,28 @@ static enum lmn_status make_table(struct lmn_store *store, struct ArrowArrayStre
                                   const struct lmn_write_options *options, struct made *made,
                                   struct lmn_error *err)
 {
-    struct ArrowSchema given;
+    struct lmn__plain plain = { 0 };
     struct lmn__conform conform;
     struct lmn__schema schema;
     uint32_t minor;
     enum lmn_status st = read_minor(options, &minor, err);
 
     if (st == LMN_OK)
-        st = lmn__stream_schema(stream, &given, err);
-    if (st != LMN_OK)
-        return st;
-    st = lmn__fields_from_arrow(&given, minor, 0, &made->arena, &made->pb, err);
+        st = read_schema(store->env, stream, &plain, err);
+    if (st == LMN_OK)
+        st = lmn__fields_from_arrow(&plain.schema, minor, 0, &made->arena, &made->pb, err);
     if (st == LMN_OK)
         st = lmn__fields_set_key(&made->pb, options->primary_key, options->primary_key_count, err);
     if (st == LMN_OK)
         st = lmn__schema_read(&made->pb, minor, &made->arena, &schema, err);
     if (st == LMN_OK)
-        st = lmn__conform_init(&conform, store->env, &schema, &given, false, err);
+        st = lmn__conform_init(&conform, store->env, &schema, &plain.schema, false, err);
     if (st == LMN_OK) {
-        st = write_rows(store, &conform, stream, minor, options, &made->arena, &made->change.added,
-                        &made->change.added_count, err);
+        st = write_rows(store, &plain, &conform, stream, minor, options, &made->arena,
+                        &made->change.added, &made->change.added_count, err);
         lmn__conform_deinit(&conform);
     }
-    given.release(&given);
+    lmn__plain_deinit(&plain);
     made->change.kind = LMN__CHANGE_OVERWRITE;
     made->change.fields = &made->pb.fields;
     made->change.schema_metadata = &made->pb.metadata;
@@ -152,7 +168,8 @@ enum lmn_status lmn_table_overwrite(struct lmn_table *table, struct ArrowArraySt
 
 /* Append to the version `manifest`; the files are removed if they come to nothing. */
 static enum lmn_status append_rows(struct lmn_table *table, const struct lmn__manifest *manifest,
-                                   struct lmn__conform *conform, struct ArrowArrayStream *stream,
+                                   const struct lmn__plain *plain, struct lmn__conform *conform,
+                                   struct ArrowArrayStream *stream,
                                    const struct lmn_write_options *options, struct lmn_error *err)
 {
     struct lmn__arena arena;
@@ -164,8 +181,8 @@ static enum lmn_status append_rows(struct lmn_table *table, const struct lmn__ma
     enum lmn_status st;
 
     lmn__arena_init(&arena, table->env, 0);
-    st = write_rows(table->store, conform, stream, manifest->minor, options, &arena, &change.added,
-                    &change.added_count, err);
+    st = write_rows(table->store, plain, conform, stream, manifest->minor, options, &arena,
+                    &change.added, &change.added_count, err);
     if (st == LMN_OK && change.added_count != 0) {
         st = lmn__change_commit(table, &change, &again, err);
         if (st != LMN_OK && st != LMN_E_IO)
@@ -179,23 +196,22 @@ enum lmn_status lmn_table_append(struct lmn_table *table, struct ArrowArrayStrea
                                  const struct lmn_write_options *options, struct lmn_error *err)
 {
     struct lmn__manifest *manifest = NULL;
+    struct lmn__plain plain = { 0 };
     struct lmn__conform conform;
-    struct ArrowSchema given;
-    enum lmn_status st = lmn__stream_schema(stream, &given, err);
+    enum lmn_status st = read_schema(table->env, stream, &plain, err);
 
-    if (st == LMN_OK) {
+    if (st == LMN_OK)
         st = lmn__table_newest(table, &manifest, err);
-        if (st == LMN_OK)
-            st = lmn__manifest_check_writable(manifest, err);
-        if (st == LMN_OK)
-            st = lmn__conform_init(&conform, table->env, &manifest->schema, &given, false, err);
-        given.release(&given);
-    }
+    if (st == LMN_OK)
+        st = lmn__manifest_check_writable(manifest, err);
+    if (st == LMN_OK)
+        st = lmn__conform_init(&conform, table->env, &manifest->schema, &plain.schema, false, err);
     if (st == LMN_OK) {
-        st = append_rows(table, manifest, &conform, stream, options != NULL ? options : &defaults,
-                         err);
+        st = append_rows(table, manifest, &plain, &conform, stream,
+                         options != NULL ? options : &defaults, err);
         lmn__conform_deinit(&conform);
     }
+    lmn__plain_deinit(&plain);
     lmn__manifest_release(manifest);
     stream->release(stream);
     return st != LMN_OK ? lmn__fail_within(err, st, "%.200s", table->store->name) : st;

@@ -82,7 +82,7 @@ static enum lmn_status read_batch(struct join *join, struct lmn_error *err)
 
 static enum lmn_status index_stream(struct join *join, struct lmn_error *err)
 {
-    enum lmn_status st = lmn__key_index_new(join->env, &join->source.schema, join->source.key,
+    enum lmn_status st = lmn__key_index_new(join->env, &join->source.plain.schema, join->source.key,
                                             join->source.key_count, &join->index, err);
 
     while (st == LMN_OK && !join->over) {
@@ -252,7 +252,7 @@ static enum lmn_status check_keys(const struct join *join, const struct lmn__pro
 {
     for (uint32_t i = 0; i < join->on_count; i++) {
         const struct ArrowSchema *ours = projection->arrow.children[i];
-        const struct ArrowSchema *given = join->source.schema.children[join->source.key[i]];
+        const struct ArrowSchema *given = join->source.plain.schema.children[join->source.key[i]];
         enum lmn_status st = lmn__arrow_type_check(given, ours, err);
 
         if (st != LMN_OK)

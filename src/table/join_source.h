@@ -8,17 +8,15 @@
 #ifndef LMN_TABLE_JOIN_SOURCE_H
 #define LMN_TABLE_JOIN_SOURCE_H
 
-#include "arrow/layout.h"
+#include "arrow/plain.h"
 #include "base/env.h"
 
 struct lmn__join_source {
     struct lmn_env *env;             /* borrowed */
     struct ArrowArrayStream *stream; /* borrowed */
     struct lmn__arena arena;
-    struct ArrowSchema schema; /* of the batches, plain */
-    bool has_views;
-    const struct lmn__layout *given;  /* of the stream's batches */
-    const struct lmn__layout *layout; /* of `schema` */
+    struct lmn__plain plain;          /* its schema is that of the batches */
+    const struct lmn__layout *layout; /* of these */
     uint32_t key_count, column_count; /* together: all of them */
     int64_t *key;                     /* children that are keys, in the order asked for */
     int64_t *column;                  /* children that are to be added */

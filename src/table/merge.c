@@ -10,6 +10,7 @@
 #include <stdlib.h>
 
 #include "arrow/gather.h"
+#include "arrow/plain.h"
 #include "arrow/producer.h"
 #include "arrow/schema.h"
 #include "base/error.h"
@@ -85,15 +86,28 @@ static enum lmn_status keep_batch(struct merge *merge, struct ArrowArray *batch,
 static enum lmn_status read_source(struct merge *merge, struct ArrowArrayStream *stream,
                                    struct lmn_error *err)
 {
+    struct lmn__plain plain = { 0 };
+    struct ArrowSchema given;
     struct ArrowArray batch;
-    enum lmn_status st = lmn__stream_schema(stream, &merge->source.schema, err);
+    enum lmn_status st = lmn__stream_schema(stream, &given, err);
 
+    if (st != LMN_OK)
+        return st;
+    st = lmn__plain_init(&plain, merge->env, &given, err);
+    given.release(&given);
     while (st == LMN_OK && (st = lmn__stream_next(stream, &batch, err)) == LMN_OK &&
            batch.release != NULL) {
-        st = keep_batch(merge, &batch, err);
+        st = lmn__plain_batch(&plain, &batch, err);
+        if (st == LMN_OK)
+            st = keep_batch(merge, &batch, err);
         if (st != LMN_OK)
             batch.release(&batch);
     }
+    if (plain.schema.release != NULL) {
+        merge->source.schema = plain.schema;
+        plain.schema.release = NULL;
+    }
+    lmn__plain_deinit(&plain);
     return st;
 }
 
