@@ -3,12 +3,17 @@
 # which returns at once when nothing is missing.
 #
 #   make FUZZ_SECONDS=600 fuzz     seconds per fuzz target; FUZZ=name picks one
+#   make SOAK=0.1 soak             a tenth of the examples
+#   make BENCH='table --scale 0.1' bench
+#                                  workloads of bench/run.py, and how large they are
 #   make WERROR=OFF                leave compiler warnings warnings
 #   make JOBS=1                    compilers and tests run at once; default: one per processor
 
 FUZZ_SECONDS ?= 60
 FUZZ ?=
-export WERROR JOBS FUZZ_SECONDS
+SOAK ?= 1
+BENCH ?=
+export WERROR JOBS FUZZ_SECONDS SOAK
 
 PROGRAM = tools/build release libleman.so leman_static $(if $(wildcard cli/*.c),leman_cli) \
           $(if $(wildcard python/ext/*.c),leman_python)
@@ -57,7 +62,7 @@ soak: ## long runs
 	@tools/test soak
 
 bench: build ## time every workload beside its peers
-	@.venv/bin/python bench/run.py
+	@.venv/bin/python bench/run.py $(BENCH)
 
 wheel: ## dist/*.whl, for any Linux since glibc 2.17
 	@tools/setup

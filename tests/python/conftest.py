@@ -1,5 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Profiles of hypothesis: "ci" finds the same in every run; `make soak` runs "soak", for long."""
+"""Profiles of hypothesis: "ci" finds the same in every run; `make soak` runs "soak", for long.
+
+SOAK=0.1 in the environment makes a soak a tenth as long.
+"""
+
+import os
 
 from hypothesis import HealthCheck, settings
 
@@ -12,5 +17,10 @@ settings.register_profile(
     print_blob=True,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
-settings.register_profile("soak", settings.get_profile("ci"), max_examples=3000, derandomize=False)
+settings.register_profile(
+    "soak",
+    settings.get_profile("ci"),
+    max_examples=max(1, int(3000 * float(os.environ.get("SOAK") or 1))),
+    derandomize=False,
+)
 settings.load_profile("ci")
