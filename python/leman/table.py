@@ -374,7 +374,7 @@ class Table:
         """Change columns, one dict each: ``{"path": "a", "rename": "b", "data_type": pa.int64()}``.
 
         rename: another name.
-        data_type: a wider type; only this column is rewritten.
+        data_type: a wider type; only this column, or the one the field is in, is rewritten.
 
         Every change is a version of its own.
         """

@@ -2,6 +2,9 @@
 /*
  * A column that gets a wider type gets another field id with it: files that hold it under the id
  * it had are not read for it, and indices on it go. Its place, name and metadata stay.
+ *
+ * A field of a struct is widened by rewriting the whole column on top level that it belongs to, all
+ * of whose fields get other ids: a column lies in one file.
  */
 #include <leman/table_columns.h>
 
@@ -22,6 +25,10 @@ struct request {
     const struct ArrowSchema *type;
     struct lmn__expr *expr; /* the conversion of "value" */
     struct lmn__fill fill;
+
+    /* of an attempt: how to get from the column on top level to what is widened */
+    uint32_t depth;
+    uint32_t path[LMN__NODE_DEPTH_MAX]; /* which child, from struct to struct */
 };
 
 /* An attempt at one version. */
@@ -29,10 +36,11 @@ struct widening {
     struct request *request;
     struct lmn__manifest *manifest;
     struct lmn__arena arena;
-    const struct lmn__node *node;
+    const struct lmn__node *node;      /* what is widened */
+    const struct lmn__node *top;       /* the column that it is, or belongs to */
     struct lmn__projection projection; /* the column */
     struct ArrowSchema schema;         /* a struct of the column as it becomes */
-    struct lmn__pb_list field;         /* its field */
+    struct lmn__pb_list field;         /* its fields */
     struct lmn__pb_list all;
 };
 
@@ -72,6 +80,42 @@ static enum lmn_status convert_items(const struct request *request, struct Arrow
     return st;
 }
 
+/* Slots [0, count) of what is widened itself. */
+static enum lmn_status convert_any(const struct request *request, struct ArrowArray *array,
+                                   uint64_t count, struct ArrowArray *array_out,
+                                   struct lmn_error *err)
+{
+    array->length = (int64_t)count;
+    if (is_fixed_list(request->type))
+        return convert_items(request, array, array_out, err);
+    return convert(request, array, (int64_t)count, array_out, err);
+}
+
+/* Structs keep their slots and their other fields. `depth` steps of the path are behind us. */
+static enum lmn_status convert_field(const struct request *request, uint32_t depth,
+                                     struct ArrowArray *array, uint64_t count,
+                                     struct ArrowArray *array_out, struct lmn_error *err)
+{
+    uint64_t below = (uint64_t)array->offset + count;
+    enum lmn_status st;
+
+    if (depth == request->depth)
+        return convert_any(request, array, count, array_out, err);
+    array->length = (int64_t)count;
+    st = lmn__array_compose(request->table->env, count, (uint32_t)array->n_children, array_out,
+                            err);
+    if (st == LMN_OK)
+        st = convert_field(request, depth + 1, array->children[request->path[depth]], below,
+                           array_out->children[request->path[depth]], err);
+    for (int64_t i = 0; st == LMN_OK && i < array->n_children; i++) {
+        if (i != (int64_t)request->path[depth])
+            lmn__array_move(array->children[i], array_out->children[i]);
+    }
+    if (st == LMN_OK)
+        lmn__array_compose_onto(array_out, array);
+    return st;
+}
+
 /* A lmn__fill_fn. */
 static enum lmn_status widen(void *context, struct ArrowArray *rows, struct ArrowArray *columns_out,
                              struct lmn_error *err)
@@ -84,11 +128,7 @@ static enum lmn_status widen(void *context, struct ArrowArray *rows, struct Arro
     if (st != LMN_OK)
         return st;
     column->offset += rows->offset;
-    column->length = rows->length;
-    if (is_fixed_list(request->type))
-        st = convert_items(request, column, columns_out->children[0], err);
-    else
-        st = convert(request, column, rows->length, columns_out->children[0], err);
+    st = convert_field(request, 0, column, (uint64_t)rows->length, columns_out->children[0], err);
     return st != LMN_OK ? lmn__fail_within(err, st, "column \"%.100s\"", request->column) : st;
 }
 
@@ -116,72 +156,141 @@ static enum lmn_status bind(struct request *request, const struct ArrowSchema *f
     return st;
 }
 
-/* The column as it becomes: another type, all else as it was. */
+/* The type of what is widened, inside of the type of the column on top level. */
+static struct ArrowSchema *type_in(const struct request *request, struct ArrowSchema *column)
+{
+    for (uint32_t i = 0; i < request->depth; i++)
+        column = column->children[request->path[i]];
+    return column;
+}
+
+/* The column as it becomes: another type in one place, all else as it was. */
 static enum lmn_status make_schema(struct widening *widening, struct lmn_error *err)
 {
-    const struct ArrowSchema *was = widening->projection.arrow.children[0];
-    struct ArrowSchema *schema = &widening->schema;
+    const struct request *request = widening->request;
+    struct ArrowSchema *schema = &widening->schema, *type, was = { 0 };
+    bool failed;
 
     ArrowSchemaInit(schema);
     if (ArrowSchemaSetFormat(schema, "+s") != NANOARROW_OK ||
         ArrowSchemaAllocateChildren(schema, 1) != NANOARROW_OK ||
-        ArrowSchemaDeepCopy(widening->request->type, schema->children[0]) != NANOARROW_OK ||
-        ArrowSchemaSetName(schema->children[0], was->name) != NANOARROW_OK ||
-        ArrowSchemaSetMetadata(schema->children[0], was->metadata) != NANOARROW_OK)
+        ArrowSchemaDeepCopy(widening->projection.arrow.children[0], schema->children[0]) !=
+            NANOARROW_OK)
         return lmn__no_memory(err, "a schema", 0);
-    schema->children[0]->flags = was->flags;
-    return LMN_OK;
+    type = type_in(request, schema->children[0]);
+    ArrowSchemaMove(type, &was);
+    failed = ArrowSchemaDeepCopy(request->type, type) != NANOARROW_OK ||
+             ArrowSchemaSetName(type, was.name) != NANOARROW_OK ||
+             ArrowSchemaSetMetadata(type, was.metadata) != NANOARROW_OK;
+    if (!failed)
+        type->flags = was.flags;
+    was.release(&was);
+    return failed ? lmn__no_memory(err, "a schema", 0) : LMN_OK;
 }
 
-/* The column's field with another id and type; and all fields with it in its place. */
+/* Put the column's fields, which were `before`, into their places among all. */
+static void replace_fields(struct widening *widening, const struct lmn__pb_schema_field *before)
+{
+    const struct lmn__pb_schema_field *after = widening->field.item;
+    struct lmn__pb_schema_field *all = widening->all.item;
+
+    for (size_t i = 0; i < widening->all.count; i++) {
+        int32_t id = all[i].id;
+
+        for (size_t k = 0; k < widening->field.count; k++) {
+            if (before[k].id == id)
+                all[i] = after[k];
+        }
+    }
+}
+
+/* The column's fields with other ids, and a type; and all fields with them in their places. */
 static enum lmn_status make_fields(struct widening *widening, struct lmn_error *err)
 {
     static const struct lmn__pb_list nothing;
-    struct lmn__pb_schema_field *field = lmn__arena_alloc(&widening->arena, sizeof *field);
-    const struct lmn__pb_schema_field *made;
+    const struct lmn__pb_schema_field *made, *was;
+    struct lmn__pb_schema_field *field;
+    struct lmn__pb_list before;
     struct lmn__pb_schema pb;
     int32_t id;
     enum lmn_status st = lmn__fields_next_id(widening->manifest, &id, err);
 
-    if (field == NULL)
-        st = lmn__arena_fail(&widening->arena, "a schema", err);
     if (st == LMN_OK)
         st = lmn__fields_from_arrow(&widening->schema, widening->manifest->minor, id,
                                     &widening->arena, &pb, err);
+    if (st == LMN_OK)
+        st = lmn__fields_of_columns(&widening->top, 1, &widening->arena, &before, err);
+    if (st == LMN_OK)
+        st = lmn__fields_of_columns(&widening->top, 1, &widening->arena, &widening->field, err);
     if (st == LMN_OK)
         st = lmn__fields_append(widening->manifest, &nothing, &widening->arena, &widening->all,
                                 err);
     if (st != LMN_OK)
         return st;
+    if (before.count != pb.fields.count)
+        return lmn_fail(err, LMN_E_UNSUPPORTED, "column \"%.100s\" has %zu fields for %zu",
+                        widening->top->name, before.count, pb.fields.count);
     made = pb.fields.item;
-    *field = *widening->node->field;
-    field->id = made->id;
-    field->type = made->type;
-    field->logical_type = made->logical_type;
-    field->encoding = made->encoding;
-    widening->field = (struct lmn__pb_list){ field, 1 };
-    for (size_t i = 0; i < widening->all.count; i++) {
-        struct lmn__pb_schema_field *other = &(
-            (struct lmn__pb_schema_field *)widening->all.item)[i];
+    was = before.item;
+    field = widening->field.item;
+    for (size_t i = 0; i < before.count; i++) {
+        field[i].id = made[i].id;
+        field[i].parent_id = i == 0 ? was[i].parent_id : made[i].parent_id;
+        if (was[i].id == widening->node->field->id) {
+            field[i].type = made[i].type;
+            field[i].logical_type = made[i].logical_type;
+            field[i].encoding = made[i].encoding;
+        }
+    }
+    replace_fields(widening, was);
+    return LMN_OK;
+}
 
-        if (other->id == widening->node->field->id)
-            *other = *field;
+/* Find the way from the column on top level. */
+static enum lmn_status find_path(struct widening *widening, struct lmn_error *err)
+{
+    struct request *request = widening->request;
+
+    widening->top = widening->node;
+    request->depth = widening->node->depth;
+    for (uint32_t i = request->depth; i > 0; i--) {
+        const struct lmn__node *parent = widening->top->parent, *child = parent->child;
+        uint32_t index = 0;
+
+        if (parent->kind != LMN__NODE_STRUCT)
+            return lmn_fail(
+                err, LMN_E_UNSUPPORTED,
+                "\"%.100s\" is inside of a list or packed struct, where nothing is widened",
+                request->column);
+        for (; child != widening->top; child = child->next)
+            index++;
+        request->path[i - 1] = index;
+        widening->top = parent;
     }
     return LMN_OK;
+}
+
+/* Bytes of blobs are not read and written again. */
+static bool has_blob(const struct lmn__node *node)
+{
+    bool found = node->blob != LMN__BLOB_NONE;
+
+    for (const struct lmn__node *child = node->child; child != NULL && !found; child = child->next)
+        found = has_blob(child);
+    return found;
 }
 
 static enum lmn_status check(struct widening *widening, struct lmn_error *err)
 {
     const struct request *request = widening->request;
-    const struct lmn__node *node = widening->node;
-    const struct ArrowSchema *was = widening->projection.arrow.children[0];
+    const struct ArrowSchema *was = type_in(request, widening->projection.arrow.children[0]);
+    bool blob = has_blob(widening->top);
     char has[128], wants[128];
 
-    if (node->parent != NULL)
-        return lmn_fail(err, LMN_E_UNSUPPORTED,
-                        "\"%.100s\" is not on top level, where alone columns are widened",
+    if (blob && widening->top != widening->node)
+        return lmn_fail(err, LMN_E_UNSUPPORTED, "\"%.100s\" has blobs beside it in its column",
                         request->column);
-    if (node->blob == LMN__BLOB_NONE && lmn__type_is_wider(was, request->type))
+    if (!blob && lmn__type_is_wider(was, request->type))
         return LMN_OK;
     ArrowSchemaToString(was, has, sizeof has, true);
     ArrowSchemaToString(request->type, wants, sizeof wants, true);
@@ -201,7 +310,7 @@ static enum lmn_status fill_column(struct widening *widening, bool *again_out,
     enum lmn_status st = check(widening, err);
 
     if (st == LMN_OK)
-        st = bind(request, widening->projection.arrow.children[0], err);
+        st = bind(request, type_in(request, widening->projection.arrow.children[0]), err);
     if (st == LMN_OK)
         st = make_schema(widening, err);
     if (st == LMN_OK)
@@ -216,7 +325,7 @@ static enum lmn_status fill_column(struct widening *widening, bool *again_out,
     fill->fn = widen;
     fill->context = request;
     /* Deleted rows cannot be null in a column that has no nulls. */
-    fill->with_deleted = !widening->node->field->nullable;
+    fill->with_deleted = !widening->top->field->nullable;
     st = lmn__fill_write(fill, err);
     return st == LMN_OK ? lmn__fill_commit(fill, again_out, err) : st;
 }
@@ -233,8 +342,10 @@ static enum lmn_status attempt_widen(void *context, bool *again_out, struct lmn_
     if (st == LMN_OK)
         st = lmn__fields_find(widening.manifest, request->column, &widening.node, err);
     if (st == LMN_OK)
+        st = find_path(&widening, err);
+    if (st == LMN_OK)
         st = lmn__projection_init(&widening.projection, env, &widening.manifest->schema,
-                                  &request->column, 1, true, err);
+                                  &widening.top->name, 1, true, err);
     if (st == LMN_OK) {
         st = fill_column(&widening, again_out, err);
         lmn__projection_deinit(&widening.projection);

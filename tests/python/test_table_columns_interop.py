@@ -187,7 +187,8 @@ def test_widened(path, column, kind):
         ("list", pa.int64(), leman.InvalidError),
         ("text", pa.int64(), leman.InvalidError),
         ("nothing", pa.int64(), leman.NotFoundError),
-        ("info.w", pa.float64(), leman.UnsupportedError),
+        ("info.w", pa.float64(), leman.InvalidError),
+        ("list.item", pa.float64(), leman.UnsupportedError),
     ],
 )
 def test_not_widened(path, column, kind, error):
@@ -195,6 +196,67 @@ def test_not_widened(path, column, kind, error):
     with pytest.raises(error):
         leman.open(path).alter_columns({"path": column, "data_type": kind})
     assert lance.dataset(path).version == version
+
+
+def nested():
+    index = range(ROWS)
+    deep = pa.struct(
+        [
+            pa.field("text", pa.string()),
+            pa.field("full", pa.int8(), nullable=False, metadata={"k": "v"}),
+            pa.field("vector", pa.list_(pa.float32(), 2)),
+        ]
+    )
+    kind = pa.struct([("w", pa.int16()), ("deep", deep), ("list", pa.list_(pa.int32()))])
+    values = [
+        None
+        if i % 7 == 0
+        else {
+            "w": None if i % 3 == 0 else -i,
+            "deep": None if i % 5 == 0 else {"text": f"s{i % 4}", "full": i, "vector": [i, -i]},
+            "list": [i] * (i % 3),
+        }
+        for i in index
+    ]
+    return pa.table({"id": index, "info": pa.array(values, kind)})
+
+
+def field_at(schema, path):
+    names = path.split(".")
+    field = schema.field(names[0])
+    for name in names[1:]:
+        field = field.type.field(name)
+    return field
+
+
+@pytest.mark.parametrize(
+    ("column", "kind"),
+    [
+        ("info.w", pa.int64()),
+        ("info.deep.full", pa.float32()),
+        ("info.deep.text", pa.large_string()),
+        ("info.deep.vector", pa.list_(pa.float64(), 2)),
+    ],
+)
+def test_field_of_a_struct_is_widened(tmp_path, column, kind):
+    path = str(tmp_path / "t")
+    rows = nested()
+    table = leman.create(path, rows, max_rows_per_fragment=30)
+    table.delete(DELETED)
+    before = table.to_arrow()
+    table.alter_columns({"path": column, "data_type": kind})
+    after = both(path)
+    assert after.to_pylist() == before.to_pylist()
+    was, field = field_at(before.schema, column), field_at(after.schema, column)
+    assert field.type == kind
+    assert (field.nullable, field.metadata) == (was.nullable, was.metadata)
+    table.append(rows)
+    table.update("id = 1", {"id": "1000"})
+    table.compact()
+    both(path)
+    lance.dataset(path).delete("id = 2")
+    assert leman.open(path).count_rows() == lance.dataset(path).count_rows()
+    assert not leman.open(path).verify().findings
 
 
 def test_renamed_and_dropped(path):
