@@ -2,12 +2,13 @@
 #include <stdio.h>
 
 #include "json.h"
+#include "schema.h"
 #include "table.h"
 #include "value.h"
 
 struct arguments {
     const char *path, *version;
-    struct list add, drop, rename;
+    struct list add, drop, rename, widen;
     bool json;
 };
 
@@ -17,20 +18,22 @@ static int parse(int argc, char **argv, struct arguments *arguments)
         { "add", ARGUMENT_ITEMS, &arguments->add },
         { "drop", ARGUMENT_LIST, &arguments->drop },
         { "rename", ARGUMENT_ITEMS, &arguments->rename },
+        { "widen", ARGUMENT_ITEMS, &arguments->widen },
         { "version", ARGUMENT_TEXT, &arguments->version },
         { "json", ARGUMENT_FLAG, &arguments->json },
         { NULL, ARGUMENT_FLAG, NULL },
     };
     int rest, code = arguments_read(&cmd_columns, options, argc, argv, &rest);
     int kinds = (arguments->add.count != 0) + (arguments->drop.count != 0) +
-                (arguments->rename.count != 0);
+                (arguments->rename.count != 0) + (arguments->widen.count != 0);
 
     if (code != EXIT_DONE)
         return code;
     if (argc - rest != 1)
         return usage(&cmd_columns, "one table is wanted, not %d", argc - rest);
     if (kinds > 1 || (kinds == 1 && arguments->version != NULL))
-        return usage(&cmd_columns, "one of --add, --drop, --rename and --version, not several");
+        return usage(&cmd_columns,
+                     "one of --add, --drop, --rename, --widen and --version, not several");
     arguments->path = argv[rest];
     return EXIT_DONE;
 }
@@ -59,6 +62,25 @@ static enum lmn_status rename_columns(struct lmn_table *table, const struct list
             return lmn_fail(err, LMN_E_INVALID, "--rename wants OLD=NEW, not \"%.100s\"",
                             list->item[i]);
         st = lmn_table_rename_column(table, name.column, name.expression, err);
+    }
+    return st;
+}
+
+static enum lmn_status widen(struct lmn_table *table, const struct list *list,
+                             struct lmn_error *err)
+{
+    enum lmn_status st = LMN_OK;
+
+    for (uint32_t i = 0; st == LMN_OK && i < list->count; i++) {
+        struct lmn_assignment type;
+        struct ArrowSchema schema;
+
+        if (!assignment_read((char *)list->item[i], &type))
+            return lmn_fail(err, LMN_E_INVALID, "--widen wants NAME=TYPE, not \"%.100s\"",
+                            list->item[i]);
+        st = type_read(type.expression, &schema, err);
+        if (st == LMN_OK)
+            st = lmn_table_widen_column(table, type.column, &schema, err);
     }
     return st;
 }
@@ -109,6 +131,8 @@ static int run(int argc, char **argv)
         st = lmn_table_drop_columns(table, arguments.drop.item, arguments.drop.count, &err);
     if (st == LMN_OK && arguments.rename.count != 0)
         st = rename_columns(table, &arguments.rename, &err);
+    if (st == LMN_OK && arguments.widen.count != 0)
+        st = widen(table, &arguments.widen, &err);
     if (st == LMN_OK)
         st = print_columns(table, arguments.json, &err);
     lmn_table_release(table);
@@ -116,10 +140,10 @@ static int run(int argc, char **argv)
 }
 
 const struct command cmd_columns = {
-    "columns", "list, add, drop and rename columns of a table",
+    "columns", "list, add, drop, rename and widen columns of a table",
     "usage: leman columns TABLE [--add NAME=EXPRESSION ... | --drop NAME,... | --rename OLD=NEW "
     "...\n"
-    "                           | --version V] [--json]\n"
+    "                           | --widen NAME=TYPE ... | --version V] [--json]\n"
     "\n"
     "Lists the columns of a table with their types, after changing them if told. Columns that a\n"
     "change is not about are not rewritten.\n"
@@ -127,6 +151,8 @@ const struct command cmd_columns = {
     "  --add N=E      a column computed from the row: \"area=width * height\"\n"
     "  --drop A,B     these columns go; also fields: info.width\n"
     "  --rename O=N   column O gets the name N; each is a version of its own\n"
+    "  --widen N=T    column or field N gets the wider type T: \"width=int64\"; each is a version\n"
+    "                 of its own\n"
     "  --version V    list those of another version: a number or the name of a tag\n"
     "  --json         print every column as a JSON object, one per line\n",
     run

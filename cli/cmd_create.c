@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "schema.h"
 #include "table.h"
 
 struct arguments {
-    const char *path, *file, *data_version, *message;
+    const char *path, *file, *data_version, *message, *schema;
     struct list primary_key;
     struct number rows, bytes;
     bool overwrite, exist_ok, json;
@@ -13,6 +14,7 @@ static int parse(int argc, char **argv, struct arguments *arguments)
 {
     const struct argument options[] = {
         { "primary-key", ARGUMENT_LIST, &arguments->primary_key },
+        { "schema", ARGUMENT_TEXT, &arguments->schema },
         { "data-version", ARGUMENT_TEXT, &arguments->data_version },
         { "rows-per-fragment", ARGUMENT_NUMBER, &arguments->rows },
         { "bytes-per-fragment", ARGUMENT_NUMBER, &arguments->bytes },
@@ -27,12 +29,12 @@ static int parse(int argc, char **argv, struct arguments *arguments)
 
     if (code != EXIT_DONE)
         return code;
-    if (argc - rest != 2)
+    if (argc - rest != 2 && (argc - rest != 1 || arguments->schema == NULL))
         return usage(&cmd_create, "a table and a file are wanted, not %d arguments", argc - rest);
     if (arguments->overwrite && arguments->exist_ok)
         return usage(&cmd_create, "one of --overwrite and --exist-ok, not both");
     arguments->path = argv[rest];
-    arguments->file = argv[rest + 1];
+    arguments->file = argc - rest == 2 ? argv[rest + 1] : NULL;
     return EXIT_DONE;
 }
 
@@ -64,6 +66,27 @@ static enum lmn_status make(const struct arguments *arguments, struct ArrowArray
     return st;
 }
 
+/* Open the rows, of the columns that --schema gives; without a file there are none. */
+static enum lmn_status open_source(const struct arguments *arguments,
+                                   struct ArrowArrayStream *stream_out, struct lmn_error *err)
+{
+    struct rows_options source = arguments->source;
+    struct ArrowSchema schema;
+    enum lmn_status st;
+
+    if (arguments->schema == NULL)
+        return open_rows(arguments->file, &source, NULL, stream_out, err);
+    st = schema_read(arguments->schema, &schema, err);
+    if (st != LMN_OK)
+        return st;
+    if (arguments->file == NULL) {
+        schema_stream(&schema, stream_out);
+        return LMN_OK;
+    }
+    source.ingest.schema = &schema;
+    return open_rows(arguments->file, &source, NULL, stream_out, err);
+}
+
 static enum lmn_status create(const struct arguments *arguments, struct lmn_error *err)
 {
     struct lmn_table *table = NULL;
@@ -76,7 +99,7 @@ static enum lmn_status create(const struct arguments *arguments, struct lmn_erro
         lmn_table_release(table);
         return st;
     }
-    st = open_rows(arguments->file, &arguments->source, NULL, &stream, err);
+    st = open_source(arguments, &stream, err);
     if (st == LMN_OK)
         st = make(arguments, &stream, &table, err);
     if (st == LMN_OK)
@@ -100,7 +123,8 @@ static int run(int argc, char **argv)
 
 const struct command cmd_create = {
     "create", "make a table of the rows of a file",
-    "usage: leman create TABLE FILE [--overwrite | --exist-ok] [--primary-key NAME,...]\n"
+    "usage: leman create TABLE [FILE] [--schema COLUMNS] [--overwrite | --exist-ok]\n"
+    "                    [--primary-key NAME,...]\n"
     "                    [--data-version V] [--rows-per-fragment N] [--bytes-per-fragment N]\n"
     "                    [--message TEXT] [--json] [OPTION OF THE FILE ...]\n"
     "\n"
@@ -108,6 +132,9 @@ const struct command cmd_create = {
     "JSON lines; \"-\" reads standard input. In a directory NAME.lance of a database, programs\n"
     "find it by NAME.\n"
     "\n"
+    "  --schema COLUMNS   of a CSV file or JSON lines: \"id int64, tags list<string> not null\";\n"
+    "                     types are written as `leman columns` prints them, but for maps\n"
+    "                     and dictionaries. Without FILE the table has no rows\n"
     "  --overwrite        a table that is there gets a version with these rows instead\n"
     "  --exist-ok         a table that is there stays as it is\n"
     "  --primary-key A,B  the columns that tell rows apart, for `leman upsert`\n"

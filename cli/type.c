@@ -5,23 +5,34 @@
 
 #include "value.h"
 
+/* The first name of a format is printed; all are read. */
+static const struct {
+    const char *format, *name;
+} names[] = {
+    { "n", "null" },           { "b", "bool" },           { "c", "int8" },
+    { "C", "uint8" },          { "s", "int16" },          { "S", "uint16" },
+    { "i", "int32" },          { "I", "uint32" },         { "l", "int64" },
+    { "L", "uint64" },         { "e", "halffloat" },      { "f", "float" },
+    { "g", "double" },         { "z", "binary" },         { "Z", "large_binary" },
+    { "u", "string" },         { "U", "large_string" },   { "vz", "binary_view" },
+    { "vu", "string_view" },   { "tdD", "date32" },       { "tdm", "date64" },
+    { "tts", "time32[s]" },    { "ttm", "time32[ms]" },   { "ttu", "time64[us]" },
+    { "ttn", "time64[ns]" },   { "tDs", "duration[s]" },  { "tDm", "duration[ms]" },
+    { "tDu", "duration[us]" }, { "tDn", "duration[ns]" }, { "e", "float16" },
+    { "f", "float32" },        { "g", "float64" },
+};
+
+const char *type_format(const char *name)
+{
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        if (strcmp(names[i].name, name) == 0)
+            return names[i].format;
+    }
+    return NULL;
+}
+
 static const char *letter_name(const char *format)
 {
-    static const struct {
-        const char *format, *name;
-    } names[] = {
-        { "n", "null" },           { "b", "bool" },           { "c", "int8" },
-        { "C", "uint8" },          { "s", "int16" },          { "S", "uint16" },
-        { "i", "int32" },          { "I", "uint32" },         { "l", "int64" },
-        { "L", "uint64" },         { "e", "halffloat" },      { "f", "float" },
-        { "g", "double" },         { "z", "binary" },         { "Z", "large_binary" },
-        { "u", "string" },         { "U", "large_string" },   { "vz", "binary_view" },
-        { "vu", "string_view" },   { "tdD", "date32" },       { "tdm", "date64" },
-        { "tts", "time32[s]" },    { "ttm", "time32[ms]" },   { "ttu", "time64[us]" },
-        { "ttn", "time64[ns]" },   { "tDs", "duration[s]" },  { "tDm", "duration[ms]" },
-        { "tDu", "duration[us]" }, { "tDn", "duration[ns]" },
-    };
-
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         if (strcmp(names[i].format, format) == 0)
             return names[i].name;

@@ -38,6 +38,9 @@ bool value_is_null(const struct ArrowArray *array, int64_t row);
 /* Append the name of a type, as Arrow's users write it: "int64", "list<string>". */
 void type_put(struct text *text, const struct ArrowSchema *schema);
 
+/* The format of a type that has a name and nothing else: "int64"; NULL: it is none. */
+const char *type_format(const char *name);
+
 /* Append a string in JSON's quotes. Bytes that are not UTF-8 become U+FFFD. */
 void json_put_string(struct text *text, const uint8_t *data, size_t len);
 

@@ -421,3 +421,89 @@ def test_upgrade(leman, path, tmp_path):
     assert ok(leman("upgrade", old)) == f"{old}: version 2 has files of version 2.1\n"
     assert lance.dataset(old).to_table().to_pydict() == {"x": [1, 2]}
     assert lance.dataset(old).data_storage_version == "2.1"
+
+
+SCHEMA = 'id int16 not null, "a name" string, at timestamp[us, UTC], price decimal(10, 2)'
+
+
+def test_create__columns_of_a_text_file(leman, tmp_path):
+    file = tmp_path / "rows.csv"
+    file.write_text("id,a name,at,price\n1,x,2024-01-02T03:04:05Z,1.50\n2,,,\n")
+    ok(leman("create", tmp_path / "t", file, "--schema", SCHEMA))
+    table = package.open(tmp_path / "t")
+    assert table.schema.types == [
+        pa.int16(),
+        pa.string(),
+        pa.timestamp("us", "UTC"),
+        pa.decimal128(10, 2),
+    ]
+    assert table.schema.names == ["id", "a name", "at", "price"]
+    assert [field.nullable for field in table.schema] == [False, True, True, True]
+    assert [str(row["price"]) for row in table.to_arrow().to_pylist()] == ["1.50", "None"]
+
+
+def test_create__columns_of_json_lines(leman, tmp_path):
+    file = tmp_path / "rows.jsonl"
+    file.write_text('{"v": [1, 2], "s": {"w": 1, "t": ["a"]}, "left": "out"}\n{"s": null}\n')
+    schema = "v: list<float>[2], s: struct<w: int8, t: list<large_string>>, b binary"
+    ok(leman("create", tmp_path / "t", file, "--schema", schema))
+    assert package.open(tmp_path / "t").to_arrow().to_pylist() == [
+        {"v": [1.0, 2.0], "s": {"w": 1, "t": ["a"]}, "b": None},
+        {"v": None, "s": None, "b": None},
+    ]
+
+
+def test_create__columns_without_rows(leman, tmp_path):
+    kinds = "bool int8 uint64 halffloat float32 float64 binary date32 time64[ns] duration[ms]"
+    kinds = [*kinds.split(), "binary[16]", "decimal(40, 3)", "large_list<struct<x: int32>>"]
+    columns = ", ".join(f"c{number} {kind}" for number, kind in enumerate(kinds))
+    printed = lines(leman("create", tmp_path / "t", "--schema", columns, "--json"))
+    assert printed[0]["created"] == 0
+    again = lines(leman("columns", tmp_path / "t", "--json"))
+    kinds[4:6] = ["float", "double"]
+    assert [column["type"] for column in again] == kinds
+    again = ", ".join(f"{column['name']} {column['type']}" for column in again)
+    ok(leman("create", tmp_path / "u", "--schema", again))
+    assert package.open(tmp_path / "u").schema == package.open(tmp_path / "t").schema
+
+
+@pytest.mark.parametrize(
+    ("schema", "part"),
+    [
+        ("", "the name of a column"),
+        ("id", "a type"),
+        ("id nope", '"nope"'),
+        ("id int64 x string", '"," is wanted at "x string"'),
+        ("id int64,", "the name of a column"),
+        ("id list<int64", '">"'),
+        ("id list<int64>[x]", "number of items"),
+        ("id struct<>", "the name of a column"),
+        ("id timestamp[y]", "a type"),
+        ("id time32[ns]", "a type"),
+        ("id decimal(1)", "a type"),
+        ('"id int64', "the name of a column"),
+        ("id " + "list<" * 50, "a type"),
+    ],
+)
+def test_create__wrong_columns(leman, tmp_path, rows_file, schema, part):
+    fails(leman("create", tmp_path / "t", rows_file, "--schema", schema), 2, part)
+    assert not (tmp_path / "t").exists()
+
+
+def test_create__columns_of_a_file_that_has_types(leman, tmp_path):
+    file = tmp_path / "rows.arrow"
+    table = pa.table({"id": [1]})
+    with pa.OSFile(str(file), "wb") as out, pa.ipc.new_stream(out, table.schema) as writer:
+        writer.write(table)
+    fails(leman("create", tmp_path / "t", file, "--schema", "id int8"), 2, "a schema of its own")
+
+
+def test_columns__widen(leman, tmp_path):
+    ok(leman("create", tmp_path / "t", "--schema", "id int8, s struct<x: int16>"))
+    ok(leman("columns", tmp_path / "t", "--widen", "id=int64", "--widen", "s.x=double"))
+    assert package.open(tmp_path / "t").schema == pa.schema(
+        {"id": pa.int64(), "s": pa.struct({"x": pa.float64()})}
+    )
+    fails(leman("columns", tmp_path / "t", "--widen", "id=int8"), 2, "int64", "int8")
+    fails(leman("columns", tmp_path / "t", "--widen", "id=nope"), 2, "a type")
+    fails(leman("columns", tmp_path / "t", "--widen", "id"), 2, "NAME=TYPE")

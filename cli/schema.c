@@ -1,0 +1,321 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * columns := column { "," column }
+ * column  := name [":"] type ["not null"]
+ * name    := letters, digits and "_", or anything in double quotes
+ * type    := word | word "[" argument {"," argument} "]" | "decimal(" digits "," digits ")"
+ *          | "list<" type ">" ["[" digits "]"] | "large_list<" type ">" | "struct<" columns ">"
+ */
+#include "schema.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "value.h"
+
+enum { WORD_MAX = 200, CHILDREN_MAX = 1000, DEPTH_MAX = 20 };
+
+struct reader {
+    const char *text, *at;
+    struct lmn_error *err;
+    int depth;
+};
+
+static void *keep(size_t bytes)
+{
+    void *memory = calloc(1, bytes);
+
+    if (memory == NULL) {
+        fputs("leman: out of memory\n", stderr);
+        exit(1);
+    }
+    return memory;
+}
+
+static const char *keep_text(const char *text)
+{
+    size_t bytes = strlen(text) + 1;
+
+    return memcpy(keep(bytes), text, bytes);
+}
+
+static void release(struct ArrowSchema *schema)
+{
+    schema->release = NULL; /* it lives until the program ends */
+}
+
+static enum lmn_status wrong(const struct reader *reader, const char *wanted)
+{
+    return lmn_fail(reader->err, LMN_E_INVALID, "%s is wanted at \"%.40s\" of \"%.200s\"", wanted,
+                    reader->at[0] != '\0' ? reader->at : "the end", reader->text);
+}
+
+static void skip_spaces(struct reader *reader)
+{
+    while (isspace((unsigned char)*reader->at))
+        reader->at++;
+}
+
+static bool take(struct reader *reader, char c)
+{
+    skip_spaces(reader);
+    if (*reader->at != c)
+        return false;
+    reader->at++;
+    return true;
+}
+
+static bool is_word(char c)
+{
+    return isalnum((unsigned char)c) || c == '_' || (c & 0x80) != 0;
+}
+
+/* Letters and digits, or what stands in quotes if `quoted` allows them. */
+static bool take_word(struct reader *reader, bool quoted, char word_out[WORD_MAX])
+{
+    const char *end;
+    size_t len;
+
+    skip_spaces(reader);
+    end = reader->at;
+    quoted = quoted && *end == '"';
+    if (quoted) {
+        reader->at++;
+        end = strchr(reader->at, '"');
+        if (end == NULL)
+            return false;
+    } else {
+        while (is_word(*end))
+            end++;
+    }
+    len = (size_t)(end - reader->at);
+    if (len == 0 || len >= WORD_MAX)
+        return false;
+    memcpy(word_out, reader->at, len);
+    word_out[len] = '\0';
+    reader->at = end + quoted;
+    return true;
+}
+
+/* What stands in brackets, up to `close`. */
+static bool take_arguments(struct reader *reader, char close, char text_out[WORD_MAX])
+{
+    const char *end = strchr(reader->at, close);
+    size_t len = end != NULL ? (size_t)(end - reader->at) : WORD_MAX, used = 0;
+
+    if (len >= WORD_MAX)
+        return false;
+    for (size_t i = 0; i < len; i++) {
+        if (reader->at[i] != ' ')
+            text_out[used++] = reader->at[i];
+    }
+    text_out[used] = '\0';
+    reader->at = end + 1;
+    return used != 0;
+}
+
+static enum lmn_status read_type(struct reader *reader, struct ArrowSchema *schema);
+
+/* Children up to `close`; all of them have names, or there is one without. */
+static enum lmn_status read_columns(struct reader *reader, char close, struct ArrowSchema *schema)
+{
+    struct ArrowSchema **child = keep(CHILDREN_MAX * sizeof *child);
+    enum lmn_status st = LMN_OK;
+
+    schema->children = child;
+    do {
+        char name[WORD_MAX];
+
+        if (schema->n_children == CHILDREN_MAX)
+            return wrong(reader, "an end after 1,000 columns");
+        if (!take_word(reader, true, name))
+            return wrong(reader, "the name of a column");
+        take(reader, ':');
+        child[schema->n_children] = keep(sizeof **child);
+        st = read_type(reader, child[schema->n_children]);
+        child[schema->n_children++]->name = keep_text(name);
+    } while (st == LMN_OK && take(reader, ','));
+    skip_spaces(reader);
+    if (st == LMN_OK && *reader->at != close)
+        st = wrong(reader, close != '\0' ? "\",\" or \">\"" : "\",\"");
+    return st;
+}
+
+static enum lmn_status read_list(struct reader *reader, bool large, struct ArrowSchema *schema)
+{
+    char digits[WORD_MAX], format[WORD_MAX + 8];
+    enum lmn_status st;
+
+    schema->format = large ? "+L" : "+l";
+    schema->n_children = 1;
+    schema->children = keep(sizeof *schema->children);
+    schema->children[0] = keep(sizeof **schema->children);
+    st = read_type(reader, schema->children[0]);
+    schema->children[0]->name = "item";
+    if (st != LMN_OK)
+        return st;
+    if (!take(reader, '>'))
+        return wrong(reader, "\">\"");
+    if (large || !take(reader, '['))
+        return LMN_OK;
+    if (!take_arguments(reader, ']', digits) || strspn(digits, "0123456789") != strlen(digits))
+        return wrong(reader, "a number of items");
+    snprintf(format, sizeof format, "+w:%s", digits);
+    schema->format = keep_text(format);
+    return LMN_OK;
+}
+
+/* timestamp[us, UTC], time64[ns], duration[s], binary[16] */
+static bool bracket_format(const char *word, const char *arguments, char format[2 * WORD_MAX])
+{
+    static const char *const units[] = { "s", "ms", "us", "ns" };
+    size_t unit = strcspn(arguments, ","), len = strlen(word);
+    char letter = '\0';
+
+    if (strcmp(word, "binary") == 0 && strspn(arguments, "0123456789") == strlen(arguments)) {
+        snprintf(format, 2 * WORD_MAX, "w:%s", arguments);
+        return true;
+    }
+    for (int i = 0; i < 4; i++) {
+        if (strlen(units[i]) == unit && strncmp(units[i], arguments, unit) == 0)
+            letter = "smun"[i];
+    }
+    if (letter == '\0')
+        return false;
+    if (strcmp(word, "timestamp") == 0) {
+        snprintf(format, 2 * WORD_MAX, "ts%c:%s", letter,
+                 arguments[unit] == ',' ? arguments + unit + 1 : "");
+        return true;
+    }
+    snprintf(format, 2 * WORD_MAX, "t%c%c", word[0] == 'd' ? 'D' : 't', letter);
+    return arguments[unit] == '\0' &&
+           (strcmp(word, "duration") == 0 ||
+            (len == 6 && strncmp(word, "time", 4) == 0 &&
+             strcmp(word + 4, letter == 's' || letter == 'm' ? "32" : "64") == 0));
+}
+
+/* A type by its name alone, or with arguments. */
+static enum lmn_status read_plain(struct reader *reader, const char *word, const char *start,
+                                  struct ArrowSchema *schema)
+{
+    char arguments[WORD_MAX], format[2 * WORD_MAX];
+
+    schema->format = type_format(word);
+    if (take(reader, '[')) {
+        if (take_arguments(reader, ']', arguments) && bracket_format(word, arguments, format)) {
+            schema->format = keep_text(format);
+            return LMN_OK;
+        }
+        schema->format = NULL;
+    } else if (strcmp(word, "decimal") == 0 && take(reader, '(')) {
+        int precision, scale, used = 0;
+
+        if (take_arguments(reader, ')', arguments) &&
+            sscanf(arguments, "%3d,%3d%n", &precision, &scale, &used) == 2 &&
+            arguments[used] == '\0') {
+            snprintf(format, sizeof format, "d:%d,%d%s", precision, scale,
+                     precision > 38 ? ",256" : "");
+            schema->format = keep_text(format);
+        }
+    }
+    if (schema->format != NULL)
+        return LMN_OK;
+    reader->at = start;
+    return wrong(reader, "a type");
+}
+
+static bool take_not_null(struct reader *reader)
+{
+    char word[WORD_MAX];
+    const char *start = reader->at;
+
+    if (take_word(reader, false, word) && strcmp(word, "not") == 0 &&
+        take_word(reader, false, word) && strcmp(word, "null") == 0)
+        return true;
+    reader->at = start;
+    return false;
+}
+
+static enum lmn_status read_type(struct reader *reader, struct ArrowSchema *schema)
+{
+    char word[WORD_MAX];
+    const char *start;
+    enum lmn_status st;
+
+    skip_spaces(reader);
+    start = reader->at;
+    *schema = (struct ArrowSchema){ .flags = ARROW_FLAG_NULLABLE, .release = release };
+    if (reader->depth == DEPTH_MAX || !take_word(reader, false, word))
+        return wrong(reader, "a type");
+    reader->depth++;
+    if (strcmp(word, "struct") == 0 && take(reader, '<')) {
+        schema->format = "+s";
+        st = read_columns(reader, '>', schema);
+        reader->at += st == LMN_OK;
+    } else if ((strcmp(word, "list") == 0 || strcmp(word, "large_list") == 0) &&
+               take(reader, '<')) {
+        st = read_list(reader, word[1] == 'a', schema);
+    } else {
+        st = read_plain(reader, word, start, schema);
+    }
+    reader->depth--;
+    if (st == LMN_OK && take_not_null(reader))
+        schema->flags = 0;
+    return st;
+}
+
+enum lmn_status schema_read(const char *text, struct ArrowSchema *schema_out, struct lmn_error *err)
+{
+    struct reader reader = { .text = text, .at = text, .err = err };
+
+    *schema_out = (struct ArrowSchema){ .format = "+s", .name = "", .release = release };
+    return read_columns(&reader, '\0', schema_out);
+}
+
+enum lmn_status type_read(const char *text, struct ArrowSchema *schema_out, struct lmn_error *err)
+{
+    struct reader reader = { .text = text, .at = text, .err = err };
+    enum lmn_status st = read_type(&reader, schema_out);
+
+    skip_spaces(&reader);
+    schema_out->name = "";
+    return st == LMN_OK && *reader.at != '\0' ? wrong(&reader, "the end of a type") : st;
+}
+
+static int stream_schema(struct ArrowArrayStream *stream, struct ArrowSchema *schema_out)
+{
+    *schema_out = *(const struct ArrowSchema *)stream->private_data;
+    return 0;
+}
+
+static int stream_next(struct ArrowArrayStream *stream, struct ArrowArray *array_out)
+{
+    (void)stream;
+    *array_out = (struct ArrowArray){ 0 };
+    return 0;
+}
+
+static const char *stream_error(struct ArrowArrayStream *stream)
+{
+    (void)stream;
+    return NULL;
+}
+
+static void stream_release(struct ArrowArrayStream *stream)
+{
+    stream->release = NULL;
+}
+
+void schema_stream(struct ArrowSchema *schema, struct ArrowArrayStream *stream_out)
+{
+    struct ArrowSchema *kept = keep(sizeof *kept);
+
+    *kept = *schema;
+    *stream_out = (struct ArrowArrayStream){ .get_schema = stream_schema,
+                                             .get_next = stream_next,
+                                             .get_last_error = stream_error,
+                                             .release = stream_release,
+                                             .private_data = kept };
+}
