@@ -252,34 +252,41 @@ void lmn__table_clear_tip(struct lmn_table *table)
     lmn__mutex_unlock(&table->mutex);
 }
 
+/* Is there no version behind this one? False also when that cannot be told. */
+static bool is_last(struct lmn_table *table, const struct lmn__manifest *manifest)
+{
+    bool followed;
+
+    return lmn__version_exists(table->store, manifest->pb.version + 1, manifest->plain_name,
+                               &followed, NULL) == LMN_OK &&
+           !followed;
+}
+
 void lmn__table_advance(struct lmn_table *table, struct lmn__manifest *made, int64_t stamp_before)
 {
-    uint64_t version = made->pb.version;
     int64_t stamp = lmn__versions_stamp(table->store);
-    bool followed = true;
 
-    /* A successor that came before the stamp was taken would never show in it. */
-    if (stamp == stamp_before || stamp_before == 0 ||
-        lmn__version_exists(table->store, version + 1, made->plain_name, &followed, NULL) !=
-            LMN_OK ||
-        followed)
+    if (stamp == stamp_before || stamp_before == 0)
         stamp = 0;
     lmn__mutex_lock(&table->mutex);
-    table->locked.tip = version;
+    table->locked.tip = made->pb.version;
     table->locked.tip_stamp = stamp;
     lmn__mutex_unlock(&table->mutex);
     lmn__table_set_manifest(table, made);
 }
 
-/* Is this the newest version for sure? */
-static bool is_tip(struct lmn_table *table, uint64_t version)
+/*
+ * Is this the newest version for sure? That it has no successor is not enough: one may have been
+ * made and cleaned away. The stamp is not either: its clock may tick slowly.
+ */
+static bool is_tip(struct lmn_table *table, const struct lmn__manifest *manifest)
 {
     int64_t stamp;
 
     lmn__mutex_lock(&table->mutex);
-    stamp = table->locked.tip == version ? table->locked.tip_stamp : 0;
+    stamp = table->locked.tip == manifest->pb.version ? table->locked.tip_stamp : 0;
     lmn__mutex_unlock(&table->mutex);
-    return stamp != 0 && stamp == lmn__versions_stamp(table->store);
+    return stamp != 0 && stamp == lmn__versions_stamp(table->store) && is_last(table, manifest);
 }
 
 enum lmn_status lmn__table_newest(struct lmn_table *table, struct lmn__manifest **manifest_out,
@@ -291,7 +298,7 @@ enum lmn_status lmn__table_newest(struct lmn_table *table, struct lmn__manifest 
     enum lmn_status st;
 
     *manifest_out = known;
-    if (is_tip(table, known->pb.version))
+    if (is_tip(table, known))
         return LMN_OK;
     *manifest_out = NULL;
     st = lmn__versions_newest(table->store, &newest, &plain, err);

@@ -296,6 +296,42 @@ static void test_change__own_commits_are_known_to_be_the_newest(void **state)
     test_dir_remove(dir);
 }
 
+static int64_t stamp_now;
+static bool stamp_stands;
+
+static int64_t read_stamp(struct lmn_store *store, const char *path)
+{
+    (void)store;
+    (void)path;
+    return stamp_stands ? stamp_now : ++stamp_now;
+}
+
+/* A clock that ticks slowly does not hide what others commit between two ticks. */
+static void test_change__commits_of_others_within_a_tick_are_seen(void **state)
+{
+    struct lmn_store *store = test_store_memory();
+    struct lmn__store_ops ops = *store->ops;
+    struct lmn_table *table = create(store, 10), *other;
+    struct lmn_error err;
+
+    (void)state;
+    ops.dir_stamp = read_stamp;
+    store->ops = &ops;
+    CHECK_STATUS(lmn_table_open(store, NULL, &other, &err), LMN_OK, &err);
+    stamp_stands = false;
+    append(table, 10);
+    stamp_stands = true;
+    append(other, 5);
+    CHECK_STATUS(lmn_table_refresh(table, &err), LMN_OK, &err);
+    CHECK_EQ(rows_of(table), 25);
+    append(table, 1);
+    append(other, 1);
+    CHECK_EQ(rows_of(other), 27);
+    lmn_table_release(other);
+    lmn_table_release(table);
+    lmn_store_release(store);
+}
+
 /*
  * The version that follows the handle's own is made and cleaned away by others; its number must not
  * be taken again.
@@ -339,6 +375,7 @@ int main(void)
         cmocka_unit_test(test_change__unknown_flags_are_refused),
         cmocka_unit_test(test_change__power_loss_keeps_acknowledged_commits),
         cmocka_unit_test(test_change__own_commits_are_known_to_be_the_newest),
+        cmocka_unit_test(test_change__commits_of_others_within_a_tick_are_seen),
         cmocka_unit_test(test_change__a_number_that_was_cleaned_away_stays_free),
     };
 
