@@ -5,6 +5,8 @@
  * tables. The version that is left is the one before the change or the one after it, with exactly
  * its rows and tags; every version that is listed is whole; the change works when it is made again;
  * and a cleanup finds all that lies around.
+ *
+ * labels: slow
  */
 #include <stdio.h>
 #include <stdlib.h>

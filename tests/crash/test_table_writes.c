@@ -4,6 +4,8 @@
  * while it makes, appends to, deletes from, updates or compacts a table. What it leaves is the
  * table as it was or as it should become, nothing between; what lies around besides is found by a
  * cleanup; and the same operation then works.
+ *
+ * labels: slow
  */
 #include <stdlib.h>
 #include <unistd.h>
