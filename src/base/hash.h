@@ -9,4 +9,7 @@
 /* The 64-bit XXH3 of `len` bytes. */
 uint64_t lmn__hash64(const void *data, size_t len);
 
+/* The same with a seed, of which 0 gives lmn__hash64(). */
+uint64_t lmn__hash64_seeded(const void *data, size_t len, uint64_t seed);
+
 #endif

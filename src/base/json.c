@@ -119,6 +119,26 @@ enum lmn_status lmn__json_member(struct lmn__span text, const char *key,
     return LMN_OK;
 }
 
+bool lmn__json_next_item(struct lmn__span *rest, struct lmn__span *value_out)
+{
+    struct cursor cursor;
+    const uint8_t *start;
+
+    *value_out = (struct lmn__span){ NULL, 0 };
+    if (rest->len == 0)
+        return false;
+    cursor = (struct cursor){ rest->data, rest->data + rest->len };
+    if (!skip_char(&cursor, '[') && !skip_char(&cursor, ','))
+        return false;
+    skip_space(&cursor);
+    start = cursor.at;
+    if (!skip_value(&cursor, 0))
+        return false;
+    *value_out = (struct lmn__span){ start, (size_t)(cursor.at - start) };
+    *rest = (struct lmn__span){ cursor.at, (size_t)(cursor.end - cursor.at) };
+    return true;
+}
+
 bool lmn__json_to_u64(struct lmn__span value, uint64_t *number_out)
 {
     uint64_t number = 0;
@@ -149,5 +169,93 @@ bool lmn__json_to_text(struct lmn__span value, char *text_out, size_t text_bytes
         text_out[len++] = (char)value.data[i];
     }
     text_out[len] = '\0';
+    return true;
+}
+
+/* Four hex digits; false when they are none. */
+static bool read_hex(const uint8_t *at, const uint8_t *end, uint32_t *number_out)
+{
+    *number_out = 0;
+    if (end - at < 4)
+        return false;
+    for (int i = 0; i < 4; i++) {
+        static const char digits[] = "0123456789abcdef";
+        int c = at[i] >= 'A' && at[i] <= 'F' ? at[i] - 'A' + 'a' : at[i];
+        const char *digit = c != 0 ? strchr(digits, c) : NULL;
+
+        if (digit == NULL)
+            return false;
+        *number_out = *number_out << 4 | (uint32_t)(digit - digits);
+    }
+    return true;
+}
+
+static void put_utf8(struct lmn__buf *buf, uint32_t c)
+{
+    if (c < 0x80) {
+        lmn__buf_put_u8(buf, (uint8_t)c);
+        return;
+    }
+    if (c < 0x800) {
+        lmn__buf_put_u8(buf, (uint8_t)(0xc0 | c >> 6));
+    } else {
+        if (c < 0x10000) {
+            lmn__buf_put_u8(buf, (uint8_t)(0xe0 | c >> 12));
+        } else {
+            lmn__buf_put_u8(buf, (uint8_t)(0xf0 | c >> 18));
+            lmn__buf_put_u8(buf, (uint8_t)(0x80 | (c >> 12 & 0x3f)));
+        }
+        lmn__buf_put_u8(buf, (uint8_t)(0x80 | (c >> 6 & 0x3f)));
+    }
+    lmn__buf_put_u8(buf, (uint8_t)(0x80 | (c & 0x3f)));
+}
+
+/* A \u escape, and the second half of a pair; `cursor` is behind the u. */
+static bool put_unicode(struct cursor *cursor, struct lmn__buf *buf)
+{
+    enum { HIGH = 0xd800, LOW = 0xdc00, END = 0xe000, REPLACEMENT = 0xfffd };
+    uint32_t c, low;
+
+    if (!read_hex(cursor->at, cursor->end, &c))
+        return false;
+    cursor->at += 4;
+    if (c >= HIGH && c < LOW && cursor->end - cursor->at >= 6 && cursor->at[0] == '\\' &&
+        cursor->at[1] == 'u' && read_hex(cursor->at + 2, cursor->end, &low) && low >= LOW &&
+        low < END) {
+        cursor->at += 6;
+        c = 0x10000 + ((c - HIGH) << 10) + (low - LOW);
+    } else if (c >= HIGH && c < END) {
+        c = REPLACEMENT;
+    }
+    put_utf8(buf, c);
+    return true;
+}
+
+bool lmn__json_unescape(struct lmn__span value, struct lmn__buf *buf)
+{
+    static const char escape[] = "\"\\/bfnrt", meaning[] = "\"\\/\b\f\n\r\t";
+    struct cursor cursor;
+
+    if (value.len < 2 || value.data[0] != '"' || value.data[value.len - 1] != '"')
+        return false;
+    cursor = (struct cursor){ value.data + 1, value.data + value.len - 1 };
+    while (cursor.at < cursor.end) {
+        const uint8_t *stop = memchr(cursor.at, '\\', (size_t)(cursor.end - cursor.at));
+        const char *which;
+
+        stop = stop != NULL ? stop : cursor.end;
+        lmn__buf_put(buf, cursor.at, (size_t)(stop - cursor.at));
+        cursor.at = stop;
+        if (stop == cursor.end)
+            break;
+        if (cursor.end - cursor.at < 2)
+            return false;
+        which = cursor.at[1] != 0 ? strchr(escape, cursor.at[1]) : NULL;
+        cursor.at += 2;
+        if (which != NULL)
+            lmn__buf_put_u8(buf, (uint8_t)meaning[which - escape]);
+        else if (cursor.at[-1] != 'u' || !put_unicode(&cursor, buf))
+            return false;
+    }
     return true;
 }

@@ -76,6 +76,16 @@ static void pool_unlock(struct lmn__pool *pool)
     atomic_flag_clear_explicit(&pool->lock, memory_order_release);
 }
 
+void lmn__pool_freeze(struct lmn__pool *pool)
+{
+    pool_lock(pool);
+}
+
+void lmn__pool_thaw(struct lmn__pool *pool)
+{
+    pool_unlock(pool);
+}
+
 /*
  * The class that holds `bytes`, SMALL_BYTES <= bytes <= BLOCK_BYTES_MAX, and the class's own
  * size. With 2^log < bytes <= 2^(log + 1), the quarters of 2^log that are needed are 5 to 8.

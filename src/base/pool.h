@@ -59,4 +59,11 @@ struct lmn__block *lmn__block_acquire(struct lmn__block *block);
 /* Give a reference back; NULL is ignored. */
 void lmn__block_release(struct lmn__block *block);
 
+/*
+ * Hold the pool still while the process forks: between the two calls nobody else uses it, so that
+ * the child finds it whole and free.
+ */
+void lmn__pool_freeze(struct lmn__pool *pool);
+void lmn__pool_thaw(struct lmn__pool *pool);
+
 #endif

@@ -140,9 +140,62 @@ static void test_json__texts(void **state)
     CHECK(!lmn__json_to_text(nul, text, sizeof text));
 }
 
+/* The text of a string; "!" when it is none. */
+static const char *unescape(const char *value)
+{
+    static char text[64];
+    struct lmn__buf buf;
+    bool good;
+
+    lmn__buf_init(&buf, test_env(), 0);
+    good = lmn__json_unescape(span_of(value), &buf);
+    CHECK(!buf.failed && buf.len < sizeof text);
+    if (good && buf.len != 0)
+        memcpy(text, buf.data, buf.len);
+    text[good ? buf.len : 0] = '\0';
+    lmn__buf_deinit(&buf);
+    return good ? text : "!";
+}
+
+static void test_json__unescapes(void **state)
+{
+    (void)state;
+    CHECK_STR(unescape("\"\""), "");
+    CHECK_STR(unescape("\"a\\n\\t\\\"\\\\\\/b\""), "a\n\t\"\\/b");
+    CHECK_STR(unescape("\"\\u0041\\u00E4\\u20ac\""), "A\xc3\xa4\xe2\x82\xac");
+    CHECK_STR(unescape("\"\\ud83d\\ude00\""), "\xf0\x9f\x98\x80");
+    CHECK_STR(unescape("\"\\ud83dx\\ude00\""), "\xef\xbf\xbdx\xef\xbf\xbd");
+    CHECK_STR(unescape("\"\\u12\""), "!");
+    CHECK_STR(unescape("\"\\x\""), "!");
+    CHECK_STR(unescape("\"\\\""), "!");
+    CHECK_STR(unescape("7"), "!");
+    CHECK_STR(unescape("\""), "!");
+}
+
+static void test_json__items(void **state)
+{
+    static const char *const expected[] = { "1", "\"a,]\"", "[2]", "{}" };
+    struct lmn__span rest = span_of(" [1 , \"a,]\",[2],{} ]"), item;
+
+    (void)state;
+    for (int i = 0; i < 4; i++) {
+        CHECK(lmn__json_next_item(&rest, &item));
+        CHECK_EQ(item.len, strlen(expected[i]));
+        CHECK_BYTES(item.data, expected[i], item.len);
+    }
+    CHECK(!lmn__json_next_item(&rest, &item));
+    rest = span_of("[]");
+    CHECK(!lmn__json_next_item(&rest, &item));
+    rest = span_of("{\"a\": 1}");
+    CHECK(!lmn__json_next_item(&rest, &item));
+    rest = (struct lmn__span){ NULL, 0 };
+    CHECK(!lmn__json_next_item(&rest, &item));
+}
+
 int main(void)
 {
     const struct CMUnitTest cases[] = {
+        cmocka_unit_test(test_json__unescapes),     cmocka_unit_test(test_json__items),
         cmocka_unit_test(test_json__finds_members), cmocka_unit_test(test_json__corrupt_cut_short),
         cmocka_unit_test(test_json__corrupt_text),  cmocka_unit_test(test_json__corrupt_deep),
         cmocka_unit_test(test_json__numbers),       cmocka_unit_test(test_json__texts),
