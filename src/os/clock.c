@@ -15,6 +15,14 @@ int64_t lmn__clock_now_ns(void)
     return (int64_t)now.tv_sec * NS_PER_S + now.tv_nsec;
 }
 
+uint64_t lmn__clock_monotonic_ns(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
+}
+
 void lmn__clock_text(int64_t ns, char *text_out, size_t text_bytes)
 {
     time_t seconds = (time_t)(ns / NS_PER_S);

@@ -9,7 +9,10 @@
 /* Nanoseconds since 1970 (UTC). */
 int64_t lmn__clock_now_ns(void);
 
-/* Such a time as text: "2026-01-31T12:00:00.000000000Z". */
+/* Nanoseconds of a clock that only goes on; for durations. */
+uint64_t lmn__clock_monotonic_ns(void);
+
+/* A time of day as text: "2026-01-31T12:00:00.000000000Z". */
 void lmn__clock_text(int64_t ns, char *text_out, size_t text_bytes);
 
 /* Wait about so long; a signal does not cut it short. */

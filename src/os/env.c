@@ -2,7 +2,7 @@
 /*
  * The public life of an environment, with what the operating system supplies to it: processors,
  * memory size and regions. The process-wide default is made at first use and lives as long as
- * the process.
+ * the process. Its pool is whole in a process that is forked, whatever threads were doing.
  */
 #include "base/env.h"
 
@@ -36,9 +36,22 @@ static enum lmn_status env_init(struct lmn_env *env, const struct lmn_env_option
     return lmn__env_init(env, options, &defaults, err);
 }
 
+static void freeze_default_pool(void)
+{
+    lmn__pool_freeze(default_env.pool);
+}
+
+static void thaw_default_pool(void)
+{
+    lmn__pool_thaw(default_env.pool);
+}
+
 static void default_env_init(void)
 {
     default_env_status = env_init(&default_env, NULL, NULL);
+    /* Without room for the handlers a fork is as risky as in any program with threads. */
+    if (default_env_status == LMN_OK)
+        (void)pthread_atfork(freeze_default_pool, thaw_default_pool, thaw_default_pool);
 }
 
 enum lmn_status lmn_env_new(const struct lmn_env_options *options, struct lmn_env **env_out,

@@ -35,13 +35,15 @@ static enum lmn_status fail_errno_pair(struct lmn_error *err, int os_errno, cons
 enum lmn_status lmn__file_open(const char *path, enum lmn__file_mode mode,
                                struct lmn__file *file_out, struct lmn_error *err)
 {
-    int flags = mode == LMN__FILE_READ ? O_RDONLY : O_RDWR | O_CREAT | O_EXCL;
+    static const int flags[] = { [LMN__FILE_READ] = O_RDONLY,
+                                 [LMN__FILE_UPDATE] = O_RDWR,
+                                 [LMN__FILE_CREATE] = O_RDWR | O_CREAT | O_EXCL };
 
     do
-        file_out->fd = open(path, flags | O_CLOEXEC, 0666);
+        file_out->fd = open(path, flags[mode] | O_CLOEXEC, 0666);
     while (file_out->fd < 0 && errno == EINTR);
     if (file_out->fd < 0)
-        return fail_errno(err, errno, mode == LMN__FILE_READ ? "open" : "create", path);
+        return fail_errno(err, errno, mode == LMN__FILE_CREATE ? "create" : "open", path);
     return LMN_OK;
 }
 

@@ -17,7 +17,8 @@
 
 enum lmn__file_mode {
     LMN__FILE_READ,
-    LMN__FILE_CREATE /* for writing; fails with LMN_E_EXISTS when it is there */
+    LMN__FILE_UPDATE, /* for reading and writing; it is there */
+    LMN__FILE_CREATE  /* for writing; fails with LMN_E_EXISTS when it is there */
 };
 
 struct lmn__file {
@@ -59,6 +60,16 @@ LMN_MUST_USE enum lmn_status lmn__file_write_at(const struct lmn__file *file, co
 
 /* Wait until what was written is on the device. A failure is final for the data. */
 LMN_MUST_USE enum lmn_status lmn__file_sync(const struct lmn__file *file, const char *path,
+                                            struct lmn_error *err);
+
+/*
+ * Take the exclusive lock of a file that is open for writing, without waiting. It belongs to the
+ * open file, not to the process: it goes when the last copy of the descriptor is closed, so also
+ * when the process dies.
+ *
+ * LMN_E_UNAVAILABLE  another open file has it
+ */
+LMN_MUST_USE enum lmn_status lmn__file_lock(const struct lmn__file *file, const char *path,
                                             struct lmn_error *err);
 
 /* Replace `to` by `from`. */
@@ -112,5 +123,19 @@ typedef enum lmn_status (*lmn__dir_entry_fn)(void *context, const char *name, bo
 
 LMN_MUST_USE enum lmn_status lmn__dir_list(const char *path, lmn__dir_entry_fn entry, void *context,
                                            struct lmn_error *err);
+
+/* Called once per name. A status other than OK ends it. */
+typedef enum lmn_status (*lmn__file_name_fn)(void *context, const char *name,
+                                             struct lmn_error *err);
+
+/* The files and directories that a pattern of the shell matches, sorted. */
+LMN_MUST_USE enum lmn_status lmn__file_glob(const char *pattern, lmn__file_name_fn name,
+                                            void *context, struct lmn_error *err);
+
+bool lmn__file_is_directory(const char *path);
+
+/* A path that does not depend on the current directory. The caller frees it. */
+LMN_MUST_USE enum lmn_status lmn__file_absolute(struct lmn_env *env, const char *path,
+                                                char **absolute_out, struct lmn_error *err);
 
 #endif

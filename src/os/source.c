@@ -111,6 +111,46 @@ enum lmn_status lmn__source_read(struct lmn__source *source, void *data, size_t 
     return st;
 }
 
+/* Move a file's own position, not beyond its end. False: it is no file that can. */
+static bool seek(struct lmn__source *source, uint64_t len, uint64_t *got_out)
+{
+    off_t at = lseek(source->fd, 0, SEEK_CUR), end = at < 0 ? at : lseek(source->fd, 0, SEEK_END);
+
+    if (end < 0)
+        return false;
+    *got_out = end > at ? lmn__min_u64(len, (uint64_t)(end - at)) : 0;
+    return lseek(source->fd, at + (off_t)*got_out, SEEK_SET) >= 0;
+}
+
+enum lmn_status lmn__source_skip(struct lmn__source *source, uint64_t len, uint64_t *got_out,
+                                 struct lmn_error *err)
+{
+    uint64_t held = lmn__min_u64(len, source->held_len - source->held_used), more = 0;
+    uint8_t scrap[4096];
+
+    source->held_used += (uint32_t)held;
+    *got_out = held;
+    if (source->fd < 0) {
+        more = lmn__min_u64(len - held, source->left.len);
+        if (more != 0)
+            source->left = (struct lmn__span){ source->left.data + more, source->left.len - more };
+    } else if (len == held || !seek(source, len - held, &more)) {
+        size_t got = 1;
+
+        while (more < len - held && got != 0) {
+            enum lmn_status st = read_bytes(
+                source, scrap, lmn__min_u64(sizeof scrap, len - held - more), &got, err);
+
+            if (st != LMN_OK)
+                return st;
+            more += got;
+        }
+    }
+    *got_out += more;
+    source->position += *got_out;
+    return LMN_OK;
+}
+
 enum lmn_status lmn__source_peek(struct lmn__source *source, size_t len,
                                  struct lmn__span *bytes_out, struct lmn_error *err)
 {

@@ -43,6 +43,13 @@ LMN_MUST_USE enum lmn_status lmn__source_open_memory(struct lmn__source *source,
 LMN_MUST_USE enum lmn_status lmn__source_read(struct lmn__source *source, void *data, size_t len,
                                               size_t *got_out, struct lmn_error *err);
 
+/*
+ * Pass over `len` bytes: without reading them where the source is a file. *got_out is less at the
+ * end, as of lmn__source_read().
+ */
+LMN_MUST_USE enum lmn_status lmn__source_skip(struct lmn__source *source, uint64_t len,
+                                              uint64_t *got_out, struct lmn_error *err);
+
 /* Look at the first `len` bytes, at most LMN__SOURCE_PEEK_MAX, fewer when the source is shorter. */
 LMN_MUST_USE enum lmn_status lmn__source_peek(struct lmn__source *source, size_t len,
                                               struct lmn__span *bytes_out, struct lmn_error *err);

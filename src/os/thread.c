@@ -2,6 +2,9 @@
 #include "os/thread.h"
 
 #include <signal.h>
+#include <time.h>
+
+enum { NS_PER_S = 1000000000 };
 
 struct start {
     struct lmn_env *env;
@@ -33,8 +36,14 @@ void lmn__mutex_unlock(struct lmn__mutex *mutex)
 
 enum lmn_status lmn__cond_init(struct lmn__cond *cond, struct lmn_error *err)
 {
-    int rc = pthread_cond_init(&cond->os, NULL);
+    pthread_condattr_t attributes;
+    int rc = pthread_condattr_init(&attributes);
 
+    if (rc == 0) {
+        pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+        rc = pthread_cond_init(&cond->os, &attributes);
+        pthread_condattr_destroy(&attributes);
+    }
     return rc == 0 ? LMN_OK : lmn_fail_os(err, LMN_E_NO_MEMORY, rc, "cannot make a condition");
 }
 
@@ -46,6 +55,13 @@ void lmn__cond_deinit(struct lmn__cond *cond)
 void lmn__cond_wait(struct lmn__cond *cond, struct lmn__mutex *mutex)
 {
     pthread_cond_wait(&cond->os, &mutex->os);
+}
+
+bool lmn__cond_wait_until(struct lmn__cond *cond, struct lmn__mutex *mutex, uint64_t monotonic_ns)
+{
+    struct timespec until = { (time_t)(monotonic_ns / NS_PER_S), (long)(monotonic_ns % NS_PER_S) };
+
+    return pthread_cond_timedwait(&cond->os, &mutex->os, &until) == 0;
 }
 
 void lmn__cond_wake_one(struct lmn__cond *cond)

@@ -8,6 +8,8 @@
 #define LMN_OS_THREAD_H
 
 #include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
 
 #include "base/env.h"
 
@@ -23,6 +25,10 @@ struct lmn__thread {
     pthread_t os;
 };
 
+/* For those that live as long as the program; such a condition has no lmn__cond_wait_until(). */
+#define LMN__MUTEX_INIT { PTHREAD_MUTEX_INITIALIZER }
+#define LMN__COND_INIT  { PTHREAD_COND_INITIALIZER }
+
 LMN_MUST_USE enum lmn_status lmn__mutex_init(struct lmn__mutex *mutex, struct lmn_error *err);
 void lmn__mutex_deinit(struct lmn__mutex *mutex);
 void lmn__mutex_lock(struct lmn__mutex *mutex);
@@ -31,6 +37,8 @@ void lmn__mutex_unlock(struct lmn__mutex *mutex);
 LMN_MUST_USE enum lmn_status lmn__cond_init(struct lmn__cond *cond, struct lmn_error *err);
 void lmn__cond_deinit(struct lmn__cond *cond);
 void lmn__cond_wait(struct lmn__cond *cond, struct lmn__mutex *mutex);
+/* The same until a time of lmn__clock_monotonic_ns(), after which it answers false. */
+bool lmn__cond_wait_until(struct lmn__cond *cond, struct lmn__mutex *mutex, uint64_t monotonic_ns);
 void lmn__cond_wake_one(struct lmn__cond *cond);
 void lmn__cond_wake_all(struct lmn__cond *cond);
 

@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The limits of control groups are read from version 2 of their file system: those of the group of
+ * this process and of all groups above it, as far as they can be seen. In a container the own group
+ * is the root of what can be seen.
+ */
+#define _GNU_SOURCE
+#include <ctype.h>
+#include <dirent.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include "os/host.h"
+#include "os/processor.h"
+
+/* The first line of a small file; "" when it cannot be read. */
+static void read_line(const char *path, char *line, int line_bytes)
+{
+    FILE *file = fopen(path, "re");
+
+    line[0] = '\0';
+    if (file == NULL)
+        return;
+    if (fgets(line, line_bytes, file) == NULL)
+        line[0] = '\0';
+    line[strcspn(line, "\n")] = '\0';
+    fclose(file);
+}
+
+/* Call `take` with the line of `name` in this process's control group and those above it. */
+static void each_group(const char *name, void (*take)(const char *line, void *into), void *into)
+{
+    char group[1024], path[1280], line[256];
+
+    read_line("/proc/self/cgroup", group, sizeof group);
+    if (strncmp(group, "0::/", 4) != 0)
+        memcpy(group, "0::/", 5);
+    for (;;) {
+        char *slash = strrchr(group + 3, '/');
+
+        snprintf(path, sizeof path, "/sys/fs/cgroup%s/%s", group[4] != '\0' ? group + 3 : "", name);
+        read_line(path, line, sizeof line);
+        if (line[0] != '\0')
+            take(line, into);
+        if (group[4] == '\0' || slash == NULL)
+            return;
+        slash[slash == group + 3] = '\0';
+    }
+}
+
+static void take_cpus(const char *line, void *into)
+{
+    double *cpus = into;
+    unsigned long long quota, period;
+
+    if (sscanf(line, "%llu %llu", &quota, &period) == 2 && period > 0 &&
+        (double)quota / (double)period < *cpus)
+        *cpus = (double)quota / (double)period;
+}
+
+static void take_memory(const char *line, void *into)
+{
+    uint64_t *bytes = into;
+    unsigned long long limit;
+
+    if (sscanf(line, "%llu", &limit) == 1 && limit < *bytes)
+        *bytes = limit;
+}
+
+double lmn__host_cpus(void)
+{
+    double cpus = lmn__processor_count();
+
+    each_group("cpu.max", take_cpus, &cpus);
+    return cpus;
+}
+
+uint64_t lmn__host_memory_bytes(void)
+{
+    uint64_t bytes = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
+
+    each_group("memory.max", take_memory, &bytes);
+    return bytes;
+}
+
+/* The numbers in "0,2,3"; names of other kinds (UUIDs) are counted in order. */
+static uint32_t read_visible(const char *text, uint32_t id_out[LMN__HOST_GPUS_MAX])
+{
+    uint32_t count = 0;
+
+    while (*text != '\0' && count < LMN__HOST_GPUS_MAX) {
+        size_t len = strcspn(text, ",");
+
+        if (len == 0 || *text == '-')
+            break;
+        id_out[count] = isdigit((unsigned char)*text) ? (uint32_t)strtoul(text, NULL, 10) : count;
+        count++;
+        text += len + (text[len] == ',');
+    }
+    return count;
+}
+
+uint32_t lmn__host_gpus(uint32_t id_out[LMN__HOST_GPUS_MAX])
+{
+    const char *visible = getenv("CUDA_VISIBLE_DEVICES");
+    struct dirent *entry;
+    uint32_t count = 0;
+    DIR *dir;
+
+    if (visible != NULL)
+        return read_visible(visible, id_out);
+    dir = opendir("/proc/driver/nvidia/gpus");
+    if (dir == NULL)
+        return 0;
+    while ((entry = readdir(dir)) != NULL && count < LMN__HOST_GPUS_MAX) {
+        if (entry->d_name[0] != '.') {
+            id_out[count] = count;
+            count++;
+        }
+    }
+    closedir(dir);
+    return count;
+}
+
+bool lmn__host_disk_free(const char *path, uint64_t *bytes_out)
+{
+    struct statvfs info;
+
+    *bytes_out = 0;
+    if (statvfs(path, &info) != 0)
+        return false;
+    *bytes_out = (uint64_t)info.f_bavail * info.f_frsize;
+    return true;
+}
+
+void lmn__host_name(char *name_out, size_t name_bytes)
+{
+    if (gethostname(name_out, name_bytes) != 0)
+        snprintf(name_out, name_bytes, "localhost");
+    name_out[name_bytes - 1] = '\0';
+}
+
+void lmn__host_state_dir(char path_out[LMN__HOST_PATH_CHARS])
+{
+    const char *state = lmn__host_variable("XDG_STATE_HOME");
+    const char *home = lmn__host_variable("HOME");
+
+    path_out[0] = '\0';
+    if (state != NULL && state[0] == '/')
+        snprintf(path_out, LMN__HOST_PATH_CHARS, "%s/leman", state);
+    else if (home != NULL)
+        snprintf(path_out, LMN__HOST_PATH_CHARS, "%s/.local/state/leman", home);
+}
+
+const char *lmn__host_variable(const char *name)
+{
+    const char *value = getenv(name);
+
+    return value != NULL && value[0] != '\0' ? value : NULL;
+}
+
+bool lmn__host_whole_path(const char *path, char path_out[LMN__HOST_PATH_CHARS])
+{
+    char whole[PATH_MAX];
+
+    path_out[0] = '\0';
+    if (realpath(path, whole) == NULL)
+        return false;
+    snprintf(path_out, LMN__HOST_PATH_CHARS, "%s", whole);
+    return true;
+}
