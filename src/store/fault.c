@@ -89,10 +89,13 @@ static enum lmn_status open_or_create(struct lmn_store *store, const char *path,
     if (st != LMN_OK)
         return st;
     action = ask(store, op, path);
-    if (action != LMN__FAULT_FAIL)
-        st = op == LMN__OP_OPEN ? inner->ops->open(inner, path, &file->inner, err)
-                                : inner->ops->create(inner, path, &file->inner, err);
-    st = answer(action, st, op == LMN__OP_OPEN ? "open" : "create", path, err);
+    if (action != LMN__FAULT_FAIL && op == LMN__OP_OPEN)
+        st = inner->ops->open(inner, path, &file->inner, err);
+    else if (action != LMN__FAULT_FAIL && op == LMN__OP_UPDATE)
+        st = inner->ops->open_update(inner, path, &file->inner, err);
+    else if (action != LMN__FAULT_FAIL)
+        st = inner->ops->create(inner, path, &file->inner, err);
+    st = answer(action, st, op == LMN__OP_CREATE ? "create" : "open", path, err);
     if (st != LMN_OK) {
         fault_close(&file->base);
         return st;
@@ -112,6 +115,23 @@ static enum lmn_status fault_create(struct lmn_store *store, const char *path,
                                     struct lmn__store_file **file_out, struct lmn_error *err)
 {
     return open_or_create(store, path, LMN__OP_CREATE, file_out, err);
+}
+
+static enum lmn_status fault_open_update(struct lmn_store *store, const char *path,
+                                         struct lmn__store_file **file_out, struct lmn_error *err)
+{
+    return open_or_create(store, path, LMN__OP_UPDATE, file_out, err);
+}
+
+static enum lmn_status fault_lock(struct lmn__store_file *base, struct lmn_error *err)
+{
+    struct fault_file *file = (struct fault_file *)base;
+    enum lmn__fault_action action = ask(base->store, LMN__OP_LOCK, file->path);
+    enum lmn_status st = LMN_OK;
+
+    if (action != LMN__FAULT_FAIL)
+        st = inner_ops(base->store)->lock(file->inner, err);
+    return answer(action, st, "lock", file->path, err);
 }
 
 static enum lmn_status fault_read_at(struct lmn__store_file *base, uint64_t offset, void *data,
@@ -253,6 +273,8 @@ static const struct lmn__store_ops fault_ops = {
     .kind = "fault",
     .open = fault_open,
     .create = fault_create,
+    .open_update = fault_open_update,
+    .lock = fault_lock,
     .read_at = fault_read_at,
     .write_at = fault_write_at,
     .sync = fault_sync,

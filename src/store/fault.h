@@ -17,6 +17,8 @@ enum lmn__fault_action {
 enum lmn__store_op {
     LMN__OP_OPEN,
     LMN__OP_CREATE,
+    LMN__OP_UPDATE,
+    LMN__OP_LOCK,
     LMN__OP_READ,
     LMN__OP_WRITE,
     LMN__OP_SYNC,

@@ -325,6 +325,8 @@ enum lmn_status lmn__history_crash(struct lmn__history *history, uint64_t seed,
     for (struct lmn__history_file *file = history->file; file != NULL; file = file->next)
         file->settled = NULL;
     for (name = history->name; name != NULL; name = name->next) {
+        if (name->left != NULL && name->left->first != NULL)
+            name->changed = true; /* in what it holds */
         if (!name->changed && name->left != NULL)
             name->left->settled = name->path;
     }

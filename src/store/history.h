@@ -75,7 +75,8 @@ typedef enum lmn_status (*lmn__history_path_fn)(void *context, const char *path,
                                                 struct lmn_error *err);
 
 /*
- * Lose power and report every path whose name was changed. The history itself stays as it is.
+ * Lose power and report every path that was changed: in what it stands for, or in what that holds.
+ * The history itself stays as it is.
  *
  * Seed 0 drops all that is not durable. Another seed throws a coin for each: a change of names is
  * kept or dropped as a whole, a write is kept, dropped or cut short. Changes of one name keep

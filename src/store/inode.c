@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Readers copy without the lock, from a content that they count and up to the size they saw. The
- * one writer puts new bytes behind that size before it publishes a larger one; when it needs more
- * room it swaps in a larger content and leaves readers the one before. The lock guards only the
- * two fields that are published; the writer, who alone changes them, reads them without it.
+ * Readers copy without the lock, from a content that they count and up to the size they saw.
+ * Writers hold it: they put new bytes behind that size before they publish a larger one; when one
+ * needs more room it swaps in a larger content and leaves readers the one before.
  */
 #include "store/inode.h"
 
-#include <stdbool.h>
 #include <string.h>
 
 #include "base/math.h"
@@ -30,6 +28,7 @@ struct lmn__inode {
         struct content *content; /* NULL while empty */
         uint64_t bytes;
         int64_t modified_ns;
+        const void *owner; /* who has the file's lock; NULL: nobody */
     } locked;
 };
 
@@ -93,6 +92,26 @@ int64_t lmn__inode_modified_ns(struct lmn__inode *inode)
     modified = inode->locked.modified_ns;
     lmn__mutex_unlock(&inode->mutex);
     return modified;
+}
+
+bool lmn__inode_lock(struct lmn__inode *inode, const void *owner)
+{
+    bool taken;
+
+    lmn__mutex_lock(&inode->mutex);
+    taken = inode->locked.owner == NULL || inode->locked.owner == owner;
+    if (taken)
+        inode->locked.owner = owner;
+    lmn__mutex_unlock(&inode->mutex);
+    return taken;
+}
+
+void lmn__inode_unlock(struct lmn__inode *inode, const void *owner)
+{
+    lmn__mutex_lock(&inode->mutex);
+    if (inode->locked.owner == owner)
+        inode->locked.owner = NULL;
+    lmn__mutex_unlock(&inode->mutex);
 }
 
 enum lmn_status lmn__inode_read(struct lmn__inode *inode, const char *name, uint64_t offset,

@@ -7,6 +7,8 @@
 #ifndef LMN_STORE_INODE_H
 #define LMN_STORE_INODE_H
 
+#include <stdbool.h>
+
 #include "base/env.h"
 
 struct lmn__inode;
@@ -23,6 +25,12 @@ uint64_t lmn__inode_bytes(struct lmn__inode *inode);
 
 /* When it was made or last written to, in nanoseconds since 1970. */
 int64_t lmn__inode_modified_ns(struct lmn__inode *inode);
+
+/* Take the lock for `owner`; false when another has it. */
+bool lmn__inode_lock(struct lmn__inode *inode, const void *owner);
+
+/* Give the lock back, if `owner` has it. */
+void lmn__inode_unlock(struct lmn__inode *inode, const void *owner);
 
 /*
  * Read exactly `len` bytes. `name` is for the message.

@@ -198,8 +198,9 @@ static enum lmn_status file_new(struct lmn_store *store, const char *path,
     return LMN_OK;
 }
 
-static enum lmn_status local_open(struct lmn_store *store, const char *path,
-                                  struct lmn__store_file **file_out, struct lmn_error *err)
+static enum lmn_status open_there(struct lmn_store *store, const char *path,
+                                  enum lmn__file_mode mode, struct lmn__store_file **file_out,
+                                  struct lmn_error *err)
 {
     struct local_file *file;
     enum lmn_status st;
@@ -208,7 +209,7 @@ static enum lmn_status local_open(struct lmn_store *store, const char *path,
     st = file_new(store, path, &file, err);
     if (st != LMN_OK)
         return st;
-    st = lmn__file_open(file->path, LMN__FILE_READ, &file->os, err);
+    st = lmn__file_open(file->path, mode, &file->os, err);
     if (st == LMN_OK)
         st = lmn__file_size(&file->os, file->path, &file->base.bytes, err);
     if (st != LMN_OK) {
@@ -217,6 +218,25 @@ static enum lmn_status local_open(struct lmn_store *store, const char *path,
     }
     *file_out = &file->base;
     return LMN_OK;
+}
+
+static enum lmn_status local_open(struct lmn_store *store, const char *path,
+                                  struct lmn__store_file **file_out, struct lmn_error *err)
+{
+    return open_there(store, path, LMN__FILE_READ, file_out, err);
+}
+
+static enum lmn_status local_open_update(struct lmn_store *store, const char *path,
+                                         struct lmn__store_file **file_out, struct lmn_error *err)
+{
+    return open_there(store, path, LMN__FILE_UPDATE, file_out, err);
+}
+
+static enum lmn_status local_lock(struct lmn__store_file *base, struct lmn_error *err)
+{
+    struct local_file *file = (struct local_file *)base;
+
+    return lmn__file_lock(&file->os, file->path, err);
 }
 
 static enum lmn_status local_create(struct lmn_store *store, const char *path,
@@ -418,6 +438,8 @@ static const struct lmn__store_ops local_ops = {
     .kind = "local",
     .open = local_open,
     .create = local_create,
+    .open_update = local_open_update,
+    .lock = local_lock,
     .read_at = local_read_at,
     .will_read = local_will_read,
     .write_at = local_write_at,

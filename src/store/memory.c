@@ -6,7 +6,7 @@
  *   "data/1.lance"  -> inode   <- open files count it too
  *
  * An inode lives while a name or an open file refers to it, so a removed file stays readable.
- * Only the file that created an inode writes to it. The mutex guards the names.
+ * The mutex guards the names.
  */
 #include <string.h>
 
@@ -152,6 +152,8 @@ static void memory_close(struct lmn__store_file *base)
 {
     struct memory_file *file = (struct memory_file *)base;
 
+    if (file->inode != NULL)
+        lmn__inode_unlock(file->inode, file);
     lmn__inode_release(file->inode);
     lmn__free(base->store->env, file->path);
     lmn__store_file_free(base);
@@ -180,8 +182,8 @@ static enum lmn_status file_new(struct lmn_store *store, const char *path,
     return LMN_OK;
 }
 
-static enum lmn_status memory_open(struct lmn_store *store, const char *path,
-                                   struct lmn__store_file **file_out, struct lmn_error *err)
+static enum lmn_status open_there(struct lmn_store *store, const char *path, bool writable,
+                                  struct lmn__store_file **file_out, struct lmn_error *err)
 {
     struct memory_store *memory = (struct memory_store *)store;
     struct memory_file *file;
@@ -192,6 +194,7 @@ static enum lmn_status memory_open(struct lmn_store *store, const char *path,
     st = file_new(store, path, &file, err);
     if (st != LMN_OK)
         return st;
+    file->writable = writable;
     lmn__mutex_lock(&memory->mutex);
     st = file_locked(memory, path, "open", LMN_E_INVALID, &name, err);
     if (st == LMN_OK) {
@@ -204,6 +207,28 @@ static enum lmn_status memory_open(struct lmn_store *store, const char *path,
     else
         memory_close(&file->base);
     return st;
+}
+
+static enum lmn_status memory_open(struct lmn_store *store, const char *path,
+                                   struct lmn__store_file **file_out, struct lmn_error *err)
+{
+    return open_there(store, path, false, file_out, err);
+}
+
+static enum lmn_status memory_open_update(struct lmn_store *store, const char *path,
+                                          struct lmn__store_file **file_out, struct lmn_error *err)
+{
+    return open_there(store, path, true, file_out, err);
+}
+
+static enum lmn_status memory_lock(struct lmn__store_file *base, struct lmn_error *err)
+{
+    struct memory_file *file = (struct memory_file *)base;
+
+    if (lmn__inode_lock(file->inode, file))
+        return LMN_OK;
+    return lmn_fail(err, LMN_E_UNAVAILABLE, "%s/%s is locked by another", base->store->name,
+                    file->path);
 }
 
 static enum lmn_status memory_create(struct lmn_store *store, const char *path,
@@ -494,6 +519,8 @@ static const struct lmn__store_ops memory_ops = {
     .kind = "memory",
     .open = memory_open,
     .create = memory_create,
+    .open_update = memory_open_update,
+    .lock = memory_lock,
     .read_at = memory_read_at,
     .write_at = memory_write_at,
     .sync = memory_sync,

@@ -153,6 +153,51 @@ static enum lmn_status powerloss_create(struct lmn_store *store, const char *pat
     return st;
 }
 
+/* Open what is there; its content becomes known, and is durable unless it was written here. */
+static enum lmn_status update_locked(struct powerloss_store *self, const char *path,
+                                     struct powerloss_file *file, struct lmn_error *err)
+{
+    enum lmn_status st = know_locked(self, path, &file->history, err);
+
+    if (st != LMN_OK)
+        return st;
+    st = self->inner->ops->open_update(self->inner, path, &file->inner, err);
+    if (st == LMN_OK) {
+        file->base.bytes = file->inner->bytes;
+        self->locked.open_count++;
+    }
+    return st;
+}
+
+static enum lmn_status powerloss_open_update(struct lmn_store *store, const char *path,
+                                             struct lmn__store_file **file_out,
+                                             struct lmn_error *err)
+{
+    struct powerloss_store *self = (struct powerloss_store *)store;
+    struct lmn__store_file *file;
+    enum lmn_status st;
+
+    *file_out = NULL;
+    st = lmn__store_file_new(store, sizeof(struct powerloss_file), &file, err);
+    if (st != LMN_OK)
+        return st;
+    lmn__mutex_lock(&self->mutex);
+    st = update_locked(self, path, (struct powerloss_file *)file, err);
+    lmn__mutex_unlock(&self->mutex);
+    if (st == LMN_OK)
+        *file_out = file;
+    else
+        lmn__store_file_free(file);
+    return st;
+}
+
+static enum lmn_status powerloss_lock(struct lmn__store_file *base, struct lmn_error *err)
+{
+    struct powerloss_file *file = (struct powerloss_file *)base;
+
+    return file->inner->store->ops->lock(file->inner, err);
+}
+
 static enum lmn_status powerloss_read_at(struct lmn__store_file *base, uint64_t offset, void *data,
                                          size_t len, struct lmn_error *err)
 {
@@ -343,6 +388,8 @@ static const struct lmn__store_ops powerloss_ops = {
     .kind = "powerloss",
     .open = powerloss_open,
     .create = powerloss_create,
+    .open_update = powerloss_open_update,
+    .lock = powerloss_lock,
     .read_at = powerloss_read_at,
     .write_at = powerloss_write_at,
     .sync = powerloss_sync,

@@ -55,6 +55,17 @@ struct lmn__store_ops {
      */
     enum lmn_status (*create)(struct lmn_store *store, const char *path,
                               struct lmn__store_file **file_out, struct lmn_error *err);
+    /*
+     * Open for writing and reading what is there already; others may have it open as well.
+     * LMN_E_NOT_FOUND and LMN_E_INVALID as `open`.
+     */
+    enum lmn_status (*open_update)(struct lmn_store *store, const char *path,
+                                   struct lmn__store_file **file_out, struct lmn_error *err);
+    /*
+     * Take the exclusive lock of a file that is open for writing. It goes when the file is closed,
+     * or its process dies. LMN_E_UNAVAILABLE when another open file has it: it is not waited for.
+     */
+    enum lmn_status (*lock)(struct lmn__store_file *file, struct lmn_error *err);
     /* Exactly `len` bytes; past the end is LMN_E_CORRUPT. */
     enum lmn_status (*read_at)(struct lmn__store_file *file, uint64_t offset, void *data,
                                size_t len, struct lmn_error *err);
@@ -64,7 +75,7 @@ struct lmn__store_ops {
      */
     void (*will_read)(struct lmn__store_file *file, const struct lmn__file_range *range,
                       size_t count);
-    /* Writing past the end fills the gap with zeros. */
+    /* Writing past the end fills the gap with zeros, which take no space where the store can. */
     enum lmn_status (*write_at)(struct lmn__store_file *file, uint64_t offset, const void *data,
                                 size_t len, struct lmn_error *err);
     /* Make what was written durable. A failure is final for the data. */

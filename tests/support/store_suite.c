@@ -771,3 +771,115 @@ void test_store__reader_follows_writer(void **state)
     lmn__thread_join(&thread);
     store->ops->close(writer);
 }
+
+static struct lmn__store_file *update_file(struct lmn_store *store, const char *path)
+{
+    struct lmn__store_file *file;
+    struct lmn_error err;
+
+    CHECK_STATUS(store->ops->open_update(store, path, &file, &err), LMN_OK, &err);
+    return file;
+}
+
+void test_store__update_writes_what_is_there(void **state)
+{
+    struct lmn_store *store = store_of(state);
+    struct lmn__store_file *file;
+    struct lmn_error err;
+    char data[4];
+
+    test_store_write(store, "d/a", "abcdef", 6);
+    file = update_file(store, "d/a");
+    CHECK_EQ(file->bytes, 6);
+    CHECK_OK(store->ops->write_at(file, 2, "XY", 2, &err));
+    CHECK_OK(store->ops->write_at(file, 8, "Z", 1, &err));
+    CHECK_OK(store->ops->read_at(file, 1, data, 4, &err));
+    CHECK_BYTES(data, "bXYe", 4);
+    CHECK_OK(store->ops->sync(file, &err));
+    store->ops->close(file);
+    file = open_file(store, "d/a");
+    CHECK_EQ(file->bytes, 9);
+    store->ops->close(file);
+}
+
+void test_store__update_missing_is_not_found(void **state)
+{
+    struct lmn_store *store = store_of(state);
+    struct lmn__store_file *file;
+    struct lmn_error err;
+
+    CHECK_STATUS(store->ops->open_update(store, "d/a", &file, &err), LMN_E_NOT_FOUND, &err);
+    CHECK(file == NULL);
+    CHECK_EQ(test_store_count(store, ""), 0);
+}
+
+void test_store__update_directory_is_invalid(void **state)
+{
+    struct lmn_store *store = store_of(state);
+    struct lmn__store_file *file;
+    struct lmn_error err;
+
+    test_store_write(store, "d/a", "a", 1);
+    CHECK(store->ops->open_update(store, "d", &file, &err) != LMN_OK);
+    CHECK(file == NULL);
+}
+
+/* Each thread has the file open by itself and writes every fourth run of bytes. */
+static void write_runs(void *context)
+{
+    struct worker *worker = context;
+    struct lmn__store_file *file = update_file(worker->store, "a");
+    struct lmn_error err;
+    char run[16];
+
+    memset(run, 'a' + (int)worker->index, sizeof run);
+    for (uint64_t i = worker->index; i < 64 * THREADS; i += THREADS)
+        CHECK_OK(worker->store->ops->write_at(file, i * sizeof run, run, sizeof run, &err));
+    CHECK_OK(worker->store->ops->sync(file, &err));
+    worker->store->ops->close(file);
+}
+
+void test_store__updates_from_many_threads_all_stay(void **state)
+{
+    struct lmn_store *store = store_of(state);
+    struct worker worker[THREADS];
+    struct lmn__store_file *file;
+    struct lmn_error err;
+
+    test_store_write(store, "a", "", 0);
+    for (uint32_t i = 0; i < THREADS; i++) {
+        worker[i].store = store;
+        worker[i].index = i;
+        CHECK_OK(lmn__thread_start(test_env(), write_runs, &worker[i], &worker[i].thread, &err));
+    }
+    for (uint32_t i = 0; i < THREADS; i++)
+        lmn__thread_join(&worker[i].thread);
+    file = open_file(store, "a");
+    CHECK_EQ(file->bytes, 64 * THREADS * 16);
+    for (uint64_t i = 0; i < 64 * THREADS; i++) {
+        char run[16], wanted[16];
+
+        memset(wanted, 'a' + (int)(i % THREADS), sizeof wanted);
+        CHECK_OK(store->ops->read_at(file, i * sizeof run, run, sizeof run, &err));
+        CHECK_BYTES(run, wanted, sizeof run);
+    }
+    store->ops->close(file);
+}
+
+void test_store__lock_is_of_one_open_file(void **state)
+{
+    struct lmn_store *store = store_of(state);
+    struct lmn__store_file *one, *two;
+    struct lmn_error err;
+
+    test_store_write(store, "a", "a", 1);
+    one = update_file(store, "a");
+    two = update_file(store, "a");
+    CHECK_STATUS(store->ops->lock(one, &err), LMN_OK, &err);
+    CHECK_STATUS(store->ops->lock(one, &err), LMN_OK, &err);
+    CHECK_STATUS(store->ops->lock(two, &err), LMN_E_UNAVAILABLE, &err);
+    CHECK_HAS(err.message, "locked");
+    store->ops->close(one);
+    CHECK_STATUS(store->ops->lock(two, &err), LMN_OK, &err);
+    store->ops->close(two);
+}

@@ -28,6 +28,11 @@ int store_suite_end(void **state);
     X(test_store__write_past_end_fills_gap_with_zeros)                                             \
     X(test_store__write_over_bytes_replaces_them)                                                  \
     X(test_store__write_to_reader_fails)                                                           \
+    X(test_store__update_writes_what_is_there)                                                     \
+    X(test_store__update_missing_is_not_found)                                                     \
+    X(test_store__update_directory_is_invalid)                                                     \
+    X(test_store__updates_from_many_threads_all_stay)                                              \
+    X(test_store__lock_is_of_one_open_file)                                                        \
     X(test_store__read_past_end_is_corrupt)                                                        \
     X(test_store__rename_replaces)                                                                 \
     X(test_store__rename_makes_directories)                                                        \
