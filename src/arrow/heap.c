@@ -24,9 +24,14 @@ void *lmn__arrow_malloc(size_t bytes)
     return heap_now()->alloc(heap_now()->self, bytes);
 }
 
+/* Who gets nothing forgets what it had: nanoarrow overwrites its pointer with the answer. */
 void *lmn__arrow_realloc(void *memory, size_t bytes)
 {
-    return heap_now()->resize(heap_now()->self, memory, bytes);
+    void *resized = heap_now()->resize(heap_now()->self, memory, bytes);
+
+    if (resized == NULL && bytes != 0)
+        lmn__arrow_free(memory);
+    return resized;
 }
 
 void lmn__arrow_free(void *memory)

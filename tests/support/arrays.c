@@ -289,10 +289,10 @@ static bool same_slot(const struct ArrowSchema *schema, const struct ArrowArrayV
                                b->children[0], (k + b->offset) * len_a, len_a);
     case NANOARROW_TYPE_LIST:
     case NANOARROW_TYPE_LARGE_LIST:
-        start_a = ArrowArrayViewListChildOffset(a, i);
-        start_b = ArrowArrayViewListChildOffset(b, k);
-        len_a = ArrowArrayViewListChildOffset(a, i + 1) - start_a;
-        len_b = ArrowArrayViewListChildOffset(b, k + 1) - start_b;
+        start_a = ArrowArrayViewListChildOffset(a, i + a->offset);
+        start_b = ArrowArrayViewListChildOffset(b, k + b->offset);
+        len_a = ArrowArrayViewListChildOffset(a, i + a->offset + 1) - start_a;
+        len_b = ArrowArrayViewListChildOffset(b, k + b->offset + 1) - start_b;
         return len_a == len_b && same_view_slots(schema->children[0], a->children[0], start_a,
                                                  b->children[0], start_b, len_a);
     default:
