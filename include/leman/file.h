@@ -55,7 +55,9 @@ LMN_API const char *lmn_file_version(const struct lmn_file *file);
 /* How blob columns are read. */
 enum lmn_blob_mode {
     LMN_BLOB_DESCRIPTORS, /* where they are: a struct; bytes by lmn_file_read_blob() */
-    LMN_BLOB_BYTES        /* as large binaries, whole */
+    LMN_BLOB_BYTES,       /* as large binaries, whole */
+    LMN_BLOB_EITHER /* version 2: as a struct of data, uri, position and size, of which data is
+                       null where the blob lies in another file; others as large binaries */
 };
 
 /* What to read. A zeroed struct reads everything. */
@@ -103,7 +105,7 @@ LMN_API LMN_MUST_USE enum lmn_status lmn_file_scan(struct lmn_file *file,
  * message. At the end, array_out->release is NULL. The caller releases *array_out.
  *
  * LMN_E_CORRUPT      a page does not decode
- * LMN_E_UNSUPPORTED  an encoding that is not known, or bytes of an external blob
+ * LMN_E_UNSUPPORTED  an encoding that is not known, or an external blob that is no local file
  */
 LMN_API LMN_MUST_USE enum lmn_status lmn_file_scan_next(struct ArrowArrayStream *stream,
                                                         struct ArrowArray *array_out,
@@ -147,7 +149,7 @@ LMN_API LMN_MUST_USE enum lmn_status lmn_file_blob(struct lmn_file *file, const 
  * Read bytes [offset, offset + len) of a blob into `data`.
  *
  * LMN_E_INVALID      the range leaves the blob, or it is null
- * LMN_E_UNSUPPORTED  an external blob
+ * LMN_E_UNSUPPORTED  an external blob that is not in a file of this machine
  */
 LMN_API LMN_MUST_USE enum lmn_status lmn_file_read_blob(struct lmn_file *file,
                                                         const struct lmn_blob *blob,

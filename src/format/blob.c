@@ -4,6 +4,7 @@
 #include "base/bits.h"
 #include "base/error.h"
 #include "base/math.h"
+#include "format/external.h"
 #include "format/reader.h"
 
 /* One descriptor, of either version. */
@@ -87,11 +88,12 @@ enum lmn_status lmn__blob_side_path(const char *file_path, uint32_t blob_id, str
     return lmn__buf_status(path, "a blob's path", err);
 }
 
-/* The object that was opened last: blobs of a batch often share one. */
+/* The files that were opened last: blobs of a batch often share one. */
 struct side_file {
     struct lmn__object object;
     uint64_t id;
     bool open;
+    struct lmn__external external;
 };
 
 static enum lmn_status side_open(struct lmn_file *file, struct side_file *side, uint64_t id,
@@ -134,9 +136,7 @@ static enum lmn_status fetch_one(struct lmn_file *file, struct side_file *side,
         return st != LMN_OK ? st
                             : lmn__object_read(&side->object, d->position, data, d->bytes, err);
     case LMN__BLOB_EXTERNAL:
-        return lmn_fail(err, LMN_E_UNSUPPORTED,
-                        "a blob outside the table (\"%.*s\") is not read here",
-                        (int)lmn__min_u64(d->uri.len, 200), (const char *)d->uri.data);
+        return lmn__external_read(&side->external, d->uri, d->position, data, d->bytes, err);
     default:
         return lmn_fail(err, LMN_E_UNSUPPORTED, "a blob of kind %llu", (unsigned long long)d->kind);
     }
@@ -172,6 +172,7 @@ enum lmn_status lmn__blob_fetch(struct lmn_file *file, const struct lmn__builder
     uint8_t *offsets, *data;
     enum lmn_status st = check_sizes(file, descriptors, &total, err);
 
+    lmn__external_init(&side.external, file->env);
     if (st == LMN_OK)
         st = lmn__builder_extend_variable(bytes, descriptors->length, total, &offsets, &data, &base,
                                           err);
@@ -191,6 +192,99 @@ enum lmn_status lmn__blob_fetch(struct lmn_file *file, const struct lmn__builder
     }
     if (side.open)
         lmn__object_close(&side.object);
+    lmn__external_deinit(&side.external);
+    return st;
+}
+
+static enum lmn_status put_null(struct lmn__builder *builder, struct lmn_error *err)
+{
+    enum lmn_status st = lmn__builder_add_null(builder, 1, err);
+
+    return st != LMN_OK ? st : lmn__builder_put_empty(builder, 1, err);
+}
+
+/* Room for one value of `bytes` bytes. */
+static enum lmn_status put_value(struct lmn__builder *builder, uint64_t bytes, uint8_t **data_out,
+                                 struct lmn_error *err)
+{
+    uint64_t base;
+    uint8_t *offset;
+    enum lmn_status st = lmn__builder_extend_variable(builder, 1, bytes, &offset, data_out, &base,
+                                                      err);
+
+    if (st != LMN_OK)
+        return st;
+    lmn__store_uint(offset, builder->layout->bits / 8, base + bytes);
+    return lmn__builder_add_valid(builder, 1, err);
+}
+
+static enum lmn_status put_number(struct lmn__builder *builder, uint64_t number,
+                                  struct lmn_error *err)
+{
+    uint8_t *at;
+    enum lmn_status st = lmn__builder_extend(builder, 1, &at, err);
+
+    if (st != LMN_OK)
+        return st;
+    lmn__store_u64(at, number);
+    return lmn__builder_add_valid(builder, 1, err);
+}
+
+static enum lmn_status put_either(struct lmn_file *file, struct side_file *side,
+                                  const struct descriptor *d, struct lmn__builder *child,
+                                  struct lmn_error *err)
+{
+    uint8_t *data;
+    enum lmn_status st;
+
+    if (d->kind == LMN__BLOB_EXTERNAL) {
+        st = put_null(&child[0], err);
+        if (st == LMN_OK)
+            st = put_value(&child[1], d->uri.len, &data, err);
+        if (st == LMN_OK && d->uri.len != 0)
+            memcpy(data, d->uri.data, d->uri.len);
+        if (st == LMN_OK)
+            st = put_number(&child[2], d->position, err);
+        return st != LMN_OK ? st : put_number(&child[3], d->bytes, err);
+    }
+    st = put_value(&child[0], d->bytes, &data, err);
+    if (st == LMN_OK)
+        st = fetch_one(file, side, d, data, err);
+    for (int i = 1; st == LMN_OK && i < 4; i++)
+        st = put_null(&child[i], err);
+    return st;
+}
+
+enum lmn_status lmn__blob_fetch_either(struct lmn_file *file,
+                                       const struct lmn__builder *descriptors,
+                                       struct lmn__builder *blobs, struct lmn_error *err)
+{
+    struct side_file side = { 0 };
+    uint64_t total, here = 0;
+    enum lmn_status st = check_sizes(file, descriptors, &total, err);
+
+    lmn__external_init(&side.external, file->env);
+    for (uint64_t i = 0; st == LMN_OK && i < descriptors->length; i++) {
+        struct descriptor d = descriptor_at(descriptors, i);
+
+        here += !is_null(descriptors, i) && d.kind != LMN__BLOB_EXTERNAL ? d.bytes : 0;
+    }
+    if (st == LMN_OK)
+        st = lmn__vec_reserve(&blobs->child[0].values, file->env->pool, here, err);
+    for (uint64_t i = 0; st == LMN_OK && i < descriptors->length; i++) {
+        struct descriptor d = descriptor_at(descriptors, i);
+
+        if (is_null(descriptors, i)) {
+            st = put_null(blobs, err);
+            continue;
+        }
+        st = lmn__builder_add_valid(blobs, 1, err);
+        if (st == LMN_OK)
+            st = put_either(file, &side, &d, blobs->child, err);
+    }
+    if (side.open)
+        lmn__object_close(&side.object);
+    lmn__external_deinit(&side.external);
     return st;
 }
 
@@ -263,6 +357,7 @@ enum lmn_status lmn_file_blob(struct lmn_file *file, const char *column, uint64_
 enum lmn_status lmn_file_read_blob(struct lmn_file *file, const struct lmn_blob *blob,
                                    uint64_t offset, void *data, size_t len, struct lmn_error *err)
 {
+    struct lmn__external external;
     struct lmn__object side;
     uint64_t position;
     enum lmn_status st;
@@ -283,6 +378,13 @@ enum lmn_status lmn_file_read_blob(struct lmn_file *file, const struct lmn_blob 
             return st;
         st = lmn__object_read(&side, position, data, len, err);
         lmn__object_close(&side);
+        return st;
+    case LMN__BLOB_EXTERNAL:
+        lmn__external_init(&external, file->env);
+        st = lmn__external_read(
+            &external, (struct lmn__span){ (const uint8_t *)blob->path, strlen(blob->path) },
+            position, data, len, err);
+        lmn__external_deinit(&external);
         return st;
     default:
         return lmn_fail(err, LMN_E_UNSUPPORTED,

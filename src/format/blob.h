@@ -33,6 +33,15 @@ LMN_MUST_USE enum lmn_status lmn__blob_fetch(struct lmn_file *file,
                                              const struct lmn__builder *descriptors,
                                              struct lmn__builder *bytes, struct lmn_error *err);
 
+/*
+ * The same to a STRUCT builder of data, uri, position and size: blobs of kind 3 stay where they
+ * are.
+ */
+LMN_MUST_USE enum lmn_status lmn__blob_fetch_either(struct lmn_file *file,
+                                                    const struct lmn__builder *descriptors,
+                                                    struct lmn__builder *blobs,
+                                                    struct lmn_error *err);
+
 /* The path of a side file: "<stem of the data file>/<id, bits reversed, in binary>.blob". */
 LMN_MUST_USE enum lmn_status lmn__blob_side_path(const char *file_path, uint32_t blob_id,
                                                  struct lmn__buf *path, struct lmn_error *err);

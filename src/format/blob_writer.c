@@ -17,6 +17,7 @@ struct descriptor {
     uint64_t position;
     uint64_t bytes;
     uint32_t id;
+    uint32_t uri, uri_bytes; /* in the writer's `uris` */
     uint8_t kind;
     bool null;
     bool staged; /* position counts from the start of the stage */
@@ -33,6 +34,8 @@ struct lmn__blob_writer {
     struct lmn__draft pack; /* the open side file of several */
     uint32_t pack_id;
     uint64_t pack_bytes;
+    struct lmn__vec uris;              /* of the descriptors that wait; one after the other */
+    uint32_t last_uri, last_uri_bytes; /* rows often share it */
 };
 
 enum lmn_status lmn__blob_writer_new(struct lmn_file_writer *writer,
@@ -62,6 +65,7 @@ void lmn__blob_writer_free(struct lmn__blob_writer *blob)
     env = blob->writer->env;
     lmn__draft_abort(&blob->pack);
     lmn__vec_deinit(&blob->stage);
+    lmn__vec_deinit(&blob->uris);
     lmn__free(env, blob->descriptor);
     lmn__free(env, blob);
 }
@@ -325,7 +329,7 @@ static const struct lmn__encoding v2_encoding = { .kind = LMN__ENC_VARIABLE_PACK
                                                   .field_count = 5,
                                                   .field = v2_fields };
 
-enum { V2_ROW_BYTES = 1 + 8 + 8 + 4 + 4 };
+enum { V2_ROW_BYTES = 1 + 8 + 8 + 4 + 4, URI_BYTES_MAX = 16 << 10, URIS_BYTES_MAX = 64 << 20 };
 
 static enum lmn_status put_v2_rows(struct lmn__blob_writer *blob, bool nulls,
                                    struct lmn__encoded_page *page, struct lmn_error *err)
@@ -342,13 +346,16 @@ static enum lmn_status put_v2_rows(struct lmn__blob_writer *blob, bool nulls,
         if (st != LMN_OK || i == blob->count)
             break;
         row[0] = nulls && d->null;
-        lmn__store_u32(at, V2_ROW_BYTES);
+        lmn__store_u32(at, V2_ROW_BYTES + d->uri_bytes);
         at[4] = d->kind;
         lmn__store_u64(at + 5, d->position);
         lmn__store_u64(at + 13, d->bytes);
         lmn__store_u32(at + 21, d->id);
+        lmn__store_u32(at + 25, d->uri_bytes);
         st = lmn__vec_put(&page->buffer[0], pool, row,
                           d->null ? nulls : (size_t)nulls + 4 + V2_ROW_BYTES, err);
+        if (st == LMN_OK && d->uri_bytes != 0)
+            st = lmn__vec_put(&page->buffer[0], pool, blob->uris.data + d->uri, d->uri_bytes, err);
     }
     return st;
 }
@@ -395,18 +402,69 @@ static enum lmn_status put_page(struct lmn__blob_writer *blob, struct lmn_error 
                                   err);
     lmn__encoded_page_deinit(&page);
     blob->row_start += blob->count;
-    blob->count = 0;
+    blob->count = blob->uris.len = 0;
+    blob->last_uri_bytes = 0;
     return st;
+}
+
+/* A payload that stays where it is. */
+static enum lmn_status put_reference(struct lmn__blob_writer *blob, struct lmn__span uri,
+                                     uint64_t position, uint64_t bytes, struct lmn_error *err)
+{
+    struct descriptor *d = &blob->descriptor[blob->count];
+    enum lmn_status st = LMN_OK;
+
+    if (uri.len == 0 || uri.len > URI_BYTES_MAX)
+        return lmn_fail(err, LMN_E_INVALID, "a reference with a uri of %zu bytes", uri.len);
+    if (uri.len != blob->last_uri_bytes ||
+        memcmp(blob->uris.data + blob->last_uri, uri.data, uri.len) != 0) {
+        blob->last_uri = (uint32_t)blob->uris.len;
+        blob->last_uri_bytes = 0;
+        st = lmn__vec_put(&blob->uris, blob->writer->env->pool, uri.data, uri.len, err);
+        if (st != LMN_OK)
+            return st;
+        blob->last_uri_bytes = (uint32_t)uri.len;
+    }
+    *d = (struct descriptor){ .kind = LMN__BLOB_EXTERNAL,
+                              .position = position,
+                              .bytes = bytes,
+                              .uri = blob->last_uri,
+                              .uri_bytes = blob->last_uri_bytes };
+    blob->count++;
+    return LMN_OK;
+}
+
+/* One slot of a struct of data, uri, position and size. */
+static enum lmn_status put_either(struct lmn__blob_writer *blob, const struct ArrowArray *column,
+                                  uint64_t i, struct lmn_error *err)
+{
+    const struct lmn__layout *layout = blob->leaf->path[0].layout;
+    struct ArrowArray *const *child = column->children;
+    uint64_t at = i + (uint64_t)column->offset;
+    uint64_t number[2] = { 0, 0 };
+
+    if (!lmn__view_is_null(child[0], at))
+        return put_payload(blob, lmn__view_bytes(layout->child[0], child[0], at), err);
+    for (int k = 0; k < 2; k++) {
+        const uint8_t *values = child[2 + k]->buffers[1];
+
+        if (lmn__view_is_null(child[1], at) || lmn__view_is_null(child[2 + k], at))
+            return lmn_fail(err, LMN_E_INVALID, "a blob without data needs uri, position and size");
+        number[k] = lmn__load_u64(values + (at + (uint64_t)child[2 + k]->offset) * 8);
+    }
+    return put_reference(blob, lmn__view_bytes(layout->child[1], child[1], at), number[0],
+                         number[1], err);
 }
 
 enum lmn_status lmn__blob_writer_write(struct lmn__blob_writer *blob,
                                        const struct ArrowArray *column, uint64_t first,
                                        uint64_t count, struct lmn_error *err)
 {
+    bool either = blob->leaf->path[0].layout->kind == LMN__LAYOUT_STRUCT;
     enum lmn_status st = LMN_OK;
 
     for (uint64_t i = first; st == LMN_OK && i < first + count; i++) {
-        if (blob->count == PAGE_ROWS_MAX)
+        if (blob->count == PAGE_ROWS_MAX || blob->uris.len >= URIS_BYTES_MAX)
             st = put_page(blob, err);
         else if (blob->stage.len >= STAGE_BYTES_MAX)
             st = flush_stage(blob, err);
@@ -414,6 +472,8 @@ enum lmn_status lmn__blob_writer_write(struct lmn__blob_writer *blob,
             return st;
         if (lmn__view_is_null(column, i))
             blob->descriptor[blob->count++] = (struct descriptor){ .null = true };
+        else if (either)
+            st = put_either(blob, column, i, err);
         else
             st = put_payload(blob, lmn__view_bytes(blob->leaf->path[0].layout, column, i), err);
     }

@@ -305,7 +305,7 @@ enum lmn_status lmn_file_schema(struct lmn_file *file, const struct lmn_read_opt
     st = lmn__projection_init(&projection, file->env, &file->schema,
                               options != NULL ? options->column : NULL,
                               options != NULL ? options->column_count : 0,
-                              options != NULL && options->blobs == LMN_BLOB_BYTES, err);
+                              options != NULL ? options->blobs : LMN_BLOB_DESCRIPTORS, err);
     if (st != LMN_OK)
         return lmn__fail_within(err, st, "%.200s", file->object.name);
     st = lmn__projection_schema(&projection, schema_out, err);

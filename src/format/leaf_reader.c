@@ -65,7 +65,8 @@ static enum lmn_status next_piece(const struct lmn__page_info *info, const struc
 {
     uint64_t end = info->first_row + info->row_count;
 
-    *found_out = cursor_peek(cursor, &piece->first, &piece->count) && piece->first < end;
+    *found_out = cursor_peek(cursor, &piece->first, &piece->count) &&
+                 piece->first >= info->first_row && piece->first < end;
     if (!*found_out)
         return LMN_OK;
     piece->count = lmn__min_u64(piece->count, end - piece->first);
@@ -386,7 +387,9 @@ static enum lmn_status read_blob_bytes(struct lmn_file *file, const struct lmn__
     if (st == LMN_OK)
         st = lmn__builder_check(&descriptors, descriptors.length, err);
     if (st == LMN_OK)
-        st = lmn__blob_fetch(file, &descriptors, bytes, err);
+        st = bytes->layout->kind == LMN__LAYOUT_STRUCT
+                 ? lmn__blob_fetch_either(file, &descriptors, bytes, err)
+                 : lmn__blob_fetch(file, &descriptors, bytes, err);
     lmn__builder_deinit(&descriptors);
     return st;
 }
@@ -423,7 +426,7 @@ enum lmn_status lmn__leaf_read(const struct lmn__reader *reader, const struct lm
     if (is_empty_struct(plan->node->layout))
         return read_empty_struct(&leaf, range, range_count, err);
     reserve_values(plan, &leaf, range, range_count);
-    if (plan->node->blob != LMN__BLOB_NONE && reader->projection.blob_bytes)
+    if (plan->node->blob != LMN__BLOB_NONE && reader->projection.blobs != LMN_BLOB_DESCRIPTORS)
         st = read_blob_bytes(reader->file, plan, &leaf, &cursor, told, err);
     else
         st = read_ranges(reader->file, plan, &leaf, &cursor, told, err);

@@ -9,7 +9,7 @@
  *
  * row_start and row_count are rows of the column.
  */
-#include <leman/page.h>
+#include "format/pages.h"
 
 #include "base/error.h"
 #include "base/hash.h"
@@ -120,31 +120,41 @@ static enum lmn_status add_page(struct lmn_pages *pages, const struct lmn__write
     return st;
 }
 
+/* Slots [first, first + count) of an array, counted without its own offset. */
+struct part {
+    const struct ArrowArray *array;
+    uint64_t first, count;
+};
+
 /* All pages of one leaf. */
 static enum lmn_status encode_leaf(struct lmn_pages *pages, const struct lmn__write_plan *plan,
-                                   const struct lmn__write_leaf *leaf,
-                                   const struct ArrowArray *array, uint64_t row_start,
+                                   const struct lmn__write_leaf *leaf, struct part *part,
+                                   uint64_t part_count, uint64_t row_start,
                                    struct lmn__scratch *scratch, struct lmn_error *err)
 {
-    const struct ArrowArray *column = array->children[leaf->top];
-    uint64_t at = (uint64_t)array->offset, end = at + (uint64_t)array->length;
+    uint64_t i = 0, at = 0, rows = 0; /* part, slot in it, rows before */
     enum lmn_status st = LMN_OK;
 
-    while (st == LMN_OK && at < end) {
+    while (st == LMN_OK && i < part_count) {
         struct lmn__shred shred;
-        uint64_t first = at;
+        uint64_t first = rows;
 
         st = lmn__shred_init(&shred, pages->env, leaf->path, leaf->path_count, leaf->value_layout,
                              err);
-        while (st == LMN_OK && at < end && (at == first || !lmn__write_leaf_full(plan, &shred))) {
-            uint64_t count = lmn__write_leaf_fit(plan, leaf, &shred, column, at, end - at);
+        while (st == LMN_OK && i < part_count &&
+               (rows == first || !lmn__write_leaf_full(plan, &shred))) {
+            uint64_t from = part[i].first + at, left = part[i].count - at, count = 0;
 
-            st = lmn__shred_append(&shred, column, at, count, err);
-            at += count;
+            if (left != 0) {
+                count = lmn__write_leaf_fit(plan, leaf, &shred, part[i].array, from, left);
+                st = lmn__shred_append(&shred, part[i].array, from, count, err);
+            }
+            rows += count;
+            at = count < left ? at + count : 0;
+            i += count == left;
         }
-        if (st == LMN_OK)
-            st = add_page(pages, plan, leaf, &shred,
-                          (row_start + first - (uint64_t)array->offset) * shred.stride, scratch,
+        if (st == LMN_OK && rows != first)
+            st = add_page(pages, plan, leaf, &shred, (row_start + first) * shred.stride, scratch,
                           err);
         lmn__shred_deinit(&shred);
     }
@@ -161,15 +171,81 @@ static enum lmn_status encode_all(struct lmn_pages *pages, const struct lmn__wri
     lmn__scratch_init(&scratch, pages->env);
     for (uint32_t i = 0; st == LMN_OK && i < plan->leaf_count; i++) {
         const struct lmn__write_leaf *leaf = &plan->leaf[i];
+        struct part part = { array->children[leaf->top], (uint64_t)array->offset,
+                             (uint64_t)array->length };
 
         if (leaf->node->blob != LMN__BLOB_NONE)
             st = lmn_fail(err, LMN_E_UNSUPPORTED, "blobs are written with their file");
         else
-            st = encode_leaf(pages, plan, leaf, array, row_start, &scratch, err);
+            st = encode_leaf(pages, plan, leaf, &part, 1, row_start, &scratch, err);
         if (st != LMN_OK)
             lmn__fail_within(err, st, "column \"%.100s\"", plan->column_name[leaf->top]);
     }
     lmn__scratch_deinit(&scratch);
+    return st;
+}
+
+/* An empty set of pages; `env` is counted. */
+static enum lmn_status pages_new(struct lmn_env *env, struct lmn_pages **pages_out,
+                                 struct lmn_error *err)
+{
+    struct lmn_pages *pages = lmn__calloc(env, 1, sizeof *pages);
+
+    *pages_out = pages;
+    if (pages == NULL)
+        return lmn__no_memory(err, "pages", sizeof *pages);
+    pages->env = lmn_env_acquire(env);
+    lmn__buf_init(&pages->descriptor, env, 0);
+    return LMN_OK;
+}
+
+static enum lmn_status encode_parts(struct lmn_pages *pages, const struct lmn__write_plan *plan,
+                                    uint32_t column, struct part *part, uint64_t count,
+                                    uint64_t row_start, struct lmn_error *err)
+{
+    struct lmn__scratch scratch;
+    enum lmn_status st = LMN_OK;
+
+    lmn__scratch_init(&scratch, pages->env);
+    for (uint32_t i = 0; st == LMN_OK && i < plan->leaf_count; i++) {
+        const struct lmn__write_leaf *leaf = &plan->leaf[i];
+
+        if (leaf->top != column)
+            continue;
+        if (leaf->node->blob != LMN__BLOB_NONE)
+            st = lmn_fail(err, LMN_E_UNSUPPORTED, "blobs are written with their file");
+        else
+            st = encode_leaf(pages, plan, leaf, part, count, row_start, &scratch, err);
+    }
+    lmn__scratch_deinit(&scratch);
+    return st != LMN_OK ? lmn__fail_within(err, st, "column \"%.100s\"", plan->column_name[column])
+                        : st;
+}
+
+enum lmn_status lmn__pages_encode_column(const struct lmn__write_plan *plan, uint32_t column,
+                                         const struct ArrowArray *const *array, uint64_t count,
+                                         uint64_t row_start, struct lmn_pages **pages_out,
+                                         struct lmn_error *err)
+{
+    struct part *part = lmn__calloc(plan->env, count, sizeof *part);
+    enum lmn_status st;
+
+    *pages_out = NULL;
+    if (part == NULL)
+        return lmn__no_memory(err, "a list of arrays", count * sizeof *part);
+    /* Shredding adds an array's own offset. */
+    for (uint64_t i = 0; i < count; i++)
+        part[i] = (struct part){ array[i], 0, (uint64_t)array[i]->length };
+    st = pages_new(plan->env, pages_out, err);
+    if (st == LMN_OK)
+        st = encode_parts(*pages_out, plan, column, part, count, row_start, err);
+    if (st == LMN_OK)
+        st = lmn_pages_place(*pages_out, 0, err);
+    lmn__free(plan->env, part);
+    if (st != LMN_OK) {
+        lmn_pages_free(*pages_out);
+        *pages_out = NULL;
+    }
     return st;
 }
 
@@ -185,14 +261,11 @@ enum lmn_status lmn_pages_encode(struct lmn_env *env, const struct ArrowSchema *
     *pages_out = NULL;
     if (st != LMN_OK)
         return st;
-    pages = lmn__calloc(env, 1, sizeof *pages);
-    if (pages == NULL) {
-        lmn_env_release(env);
-        return lmn__no_memory(err, "pages", sizeof *pages);
-    }
-    pages->env = env;
-    lmn__buf_init(&pages->descriptor, env, 0);
-    st = lmn__write_plan_init(&plan, env, schema, options, err);
+    st = pages_new(env, &pages, err);
+    lmn_env_release(env);
+    if (st != LMN_OK)
+        return st;
+    st = lmn__write_plan_init(&plan, pages->env, schema, options, err);
     if (st == LMN_OK) {
         st = encode_all(pages, &plan, array, row_start, err);
         lmn__write_plan_deinit(&plan);

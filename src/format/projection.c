@@ -193,7 +193,12 @@ static enum lmn_status set_blob_type(const struct lmn__projection *projection,
     static const char *const name2[] = { "kind", "position", "size", "blob_id", "blob_uri" };
     static const char *const format2[] = { "C", "L", "L", "I", "u" };
 
-    if (projection->blob_bytes)
+    static const char *const name3[] = { "data", "uri", "position", "size" };
+    static const char *const format3[] = { "Z", "u", "L", "L" };
+
+    if (projection->blobs == LMN_BLOB_EITHER && node->blob == LMN__BLOB_V2)
+        return set_plain_struct(schema, name3, format3, 4, err);
+    if (projection->blobs != LMN_BLOB_DESCRIPTORS)
         return ArrowSchemaSetFormat(schema, "Z") == NANOARROW_OK
                    ? LMN_OK
                    : lmn__no_memory(err, "a schema", 0);
@@ -225,6 +230,23 @@ static enum lmn_status children_to_arrow(const struct lmn__projection *projectio
     return LMN_OK;
 }
 
+/* Lance's own type of blobs that may lie elsewhere. */
+static enum lmn_status mark_reference(struct ArrowSchema *schema, struct lmn_error *err)
+{
+    struct ArrowBuffer metadata;
+    bool failed;
+
+    if (ArrowMetadataBuilderInit(&metadata, schema->metadata) != NANOARROW_OK)
+        return lmn__no_memory(err, "a schema", 0);
+    failed = ArrowMetadataBuilderSet(&metadata, ArrowCharView("ARROW:extension:name"),
+                                     ArrowCharView("lance.blob.v2")) != NANOARROW_OK ||
+             ArrowMetadataBuilderSet(&metadata, ArrowCharView("ARROW:extension:metadata"),
+                                     ArrowCharView("")) != NANOARROW_OK ||
+             ArrowSchemaSetMetadata(schema, (const char *)metadata.data) != NANOARROW_OK;
+    ArrowBufferReset(&metadata);
+    return failed ? lmn__no_memory(err, "a schema", 0) : LMN_OK;
+}
+
 static enum lmn_status to_arrow(const struct lmn__projection *projection,
                                 const struct lmn__selected *selected, struct ArrowSchema *schema,
                                 struct lmn_error *err)
@@ -242,6 +264,8 @@ static enum lmn_status to_arrow(const struct lmn__projection *projection,
         return lmn__fail_within(err, st, "column \"%.100s\"", node->name);
     schema->flags = node->field->nullable ? ARROW_FLAG_NULLABLE : 0;
     st = set_metadata(&node->field->metadata, node->blob != LMN__BLOB_V2, schema, err);
+    if (st == LMN_OK && projection->blobs == LMN_BLOB_EITHER && node->blob == LMN__BLOB_V2)
+        st = mark_reference(schema, err);
     if (st == LMN_OK && node->blob == LMN__BLOB_NONE)
         st = children_to_arrow(projection, selected, schema, err);
     return st;
@@ -327,20 +351,21 @@ static enum lmn_status finish(struct lmn__projection *projection, struct lmn_err
 }
 
 static void start(struct lmn__projection *projection, struct lmn_env *env,
-                  const struct lmn__schema *schema, bool blob_bytes)
+                  const struct lmn__schema *schema, enum lmn_blob_mode blobs)
 {
-    *projection = (struct lmn__projection){ .schema = schema, .blob_bytes = blob_bytes };
+    *projection = (struct lmn__projection){ .schema = schema, .blobs = blobs };
     lmn__arena_init(&projection->arena, env, 0);
     ArrowSchemaInit(&projection->arrow);
 }
 
 enum lmn_status lmn__projection_init(struct lmn__projection *projection, struct lmn_env *env,
                                      const struct lmn__schema *schema, const char *const *column,
-                                     uint32_t count, bool blob_bytes, struct lmn_error *err)
+                                     uint32_t count, enum lmn_blob_mode blobs,
+                                     struct lmn_error *err)
 {
     enum lmn_status st;
 
-    start(projection, env, schema, blob_bytes);
+    start(projection, env, schema, blobs);
     st = select_columns(projection, column, count, err);
     if (st == LMN_OK)
         st = finish(projection, err);
@@ -352,11 +377,11 @@ enum lmn_status lmn__projection_init(struct lmn__projection *projection, struct 
 enum lmn_status lmn__projection_init_nodes(struct lmn__projection *projection, struct lmn_env *env,
                                            const struct lmn__schema *schema,
                                            const struct lmn__node *const *node, uint32_t count,
-                                           bool blob_bytes, struct lmn_error *err)
+                                           enum lmn_blob_mode blobs, struct lmn_error *err)
 {
     enum lmn_status st;
 
-    start(projection, env, schema, blob_bytes);
+    start(projection, env, schema, blobs);
     st = select_nodes(projection, node, count, err);
     if (st == LMN_OK)
         st = finish(projection, err);

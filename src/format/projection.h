@@ -5,6 +5,8 @@
 #ifndef LMN_FORMAT_PROJECTION_H
 #define LMN_FORMAT_PROJECTION_H
 
+#include <leman/file.h>
+
 #include "arrow/layout.h"
 #include "format/schema.h"
 
@@ -19,7 +21,7 @@ struct lmn__selected {
 struct lmn__projection {
     struct lmn__arena arena;
     const struct lmn__schema *schema;
-    bool blob_bytes; /* blobs as binaries instead of descriptors */
+    enum lmn_blob_mode blobs;
     struct lmn__selected *root;
     struct ArrowSchema arrow;         /* a struct with the columns */
     const struct lmn__layout *layout; /* of `arrow` */
@@ -38,16 +40,19 @@ LMN_MUST_USE enum lmn_status lmn__projection_init(struct lmn__projection *projec
                                                   struct lmn_env *env,
                                                   const struct lmn__schema *schema,
                                                   const char *const *column, uint32_t count,
-                                                  bool blob_bytes, struct lmn_error *err);
+                                                  enum lmn_blob_mode blobs, struct lmn_error *err);
 
 /*
  * Select nodes of the tree, in that order, each with everything below it and inside its parents.
  *
  * LMN_E_INVALID  a node stands there twice, or below another
  */
-LMN_MUST_USE enum lmn_status lmn__projection_init_nodes(
-    struct lmn__projection *projection, struct lmn_env *env, const struct lmn__schema *schema,
-    const struct lmn__node *const *node, uint32_t count, bool blob_bytes, struct lmn_error *err);
+LMN_MUST_USE enum lmn_status lmn__projection_init_nodes(struct lmn__projection *projection,
+                                                        struct lmn_env *env,
+                                                        const struct lmn__schema *schema,
+                                                        const struct lmn__node *const *node,
+                                                        uint32_t count, enum lmn_blob_mode blobs,
+                                                        struct lmn_error *err);
 
 void lmn__projection_deinit(struct lmn__projection *projection);
 

@@ -98,7 +98,7 @@ enum lmn_status lmn__reader_init(struct lmn__reader *reader, struct lmn_file *fi
 
     *reader = (struct lmn__reader){ .file = lmn_file_acquire(file) };
     st = lmn__projection_init(&reader->projection, file->env, &file->schema, column, column_count,
-                              blobs == LMN_BLOB_BYTES, err);
+                              blobs, err);
     return finish_init(reader, st, err);
 }
 
@@ -110,7 +110,7 @@ enum lmn_status lmn__reader_init_nodes(struct lmn__reader *reader, struct lmn_fi
 
     *reader = (struct lmn__reader){ .file = lmn_file_acquire(file) };
     st = lmn__projection_init_nodes(&reader->projection, file->env, &file->schema, node, node_count,
-                                    blobs == LMN_BLOB_BYTES, err);
+                                    blobs, err);
     return finish_init(reader, st, err);
 }
 

@@ -55,7 +55,8 @@ LMN_MUST_USE enum lmn_status lmn__reader_init_nodes(struct lmn__reader *reader,
 void lmn__reader_deinit(struct lmn__reader *reader);
 
 /*
- * Read ranges of rows that rise and do not overlap, one after the other.
+ * Read ranges of rows, one after the other. They rise and do not overlap; in files from 2.1 on
+ * they may come in any order, which reads small values more than once.
  *
  * The caller releases *array_out: a struct array as long as the ranges together.
  */

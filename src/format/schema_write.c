@@ -39,8 +39,31 @@ static bool metadata_is_true(const struct ArrowSchema *schema, const char *key)
     return value.size_bytes == 4 && memcmp(value.data, "true", 4) == 0;
 }
 
+bool lmn__arrow_is_reference(const struct ArrowSchema *column)
+{
+    static const char *const name[] = { "data", "uri", "position", "size" };
+    static const char *const format[] = { "Z", "u", "L", "L" };
+    struct ArrowStringView value = { NULL, 0 };
+
+    if (column->format == NULL || strcmp(column->format, "+s") != 0 || column->n_children != 4)
+        return false;
+    ArrowMetadataGetValue(column->metadata, ArrowCharView("ARROW:extension:name"), &value);
+    if (value.size_bytes != 13 || memcmp(value.data, "lance.blob.v2", 13) != 0)
+        return false;
+    for (int i = 0; i < 4; i++) {
+        const struct ArrowSchema *child = column->children[i];
+
+        if (child->name == NULL || strcmp(child->name, name[i]) != 0 ||
+            strcmp(child->format, format[i]) != 0)
+            return false;
+    }
+    return true;
+}
+
 bool lmn__arrow_is_blob(const struct ArrowSchema *column)
 {
+    if (lmn__arrow_is_reference(column))
+        return true;
     return strcmp(column->format, "Z") == 0 && column->dictionary == NULL &&
            metadata_is_true(column, "lance-encoding:blob");
 }
@@ -111,6 +134,10 @@ static enum lmn_status check_place(const struct maker *maker, const struct Arrow
                         "structs");
     if (strcmp(schema->format, "+s") == 0 && schema->n_children == 0)
         return lmn_fail(err, LMN_E_UNSUPPORTED, "Lance has no place for structs without fields");
+    if (lmn__arrow_is_reference(schema) && maker->minor < 2)
+        return lmn_fail(err, LMN_E_UNSUPPORTED,
+                        "references to bytes elsewhere need file version 2.2; this file is "
+                        "written as 2.1");
     if (lmn__arrow_is_blob(schema) && (place->in_list || place->in_fixed_list || place->depth != 0))
         return lmn_fail(err, LMN_E_UNSUPPORTED, "blobs stand on top level only");
     return LMN_OK;
@@ -134,16 +161,23 @@ static enum lmn_status add_blob(struct maker *maker, struct lmn__pb_schema_field
     static const char *const name[] = { "kind", "position", "size", "blob_id", "blob_uri" };
     static const char *const type[] = { "uint8", "uint64", "uint64", "uint32", "string" };
     const struct lmn__pb_entry *old = field->metadata.item;
-    struct lmn__pb_entry *entry = lmn__arena_array(maker->arena, field->metadata.count + 1,
+    struct lmn__pb_entry *entry = lmn__arena_array(maker->arena, field->metadata.count + 2,
                                                    sizeof *entry);
+    size_t count = 0;
 
     if (entry == NULL)
         return lmn__arena_fail(maker->arena, "a schema", err);
-    memcpy(entry, old, field->metadata.count * sizeof *entry);
-    entry[field->metadata.count].key = span_of("lance-encoding:packed");
-    entry[field->metadata.count].value = span_of("true");
+    for (size_t i = 0; i < field->metadata.count; i++) {
+        /* Manifests have an extension type where files have these two. */
+        if (!lmn__span_equal(old[i].key, "ARROW:extension:name") &&
+            !lmn__span_equal(old[i].key, "ARROW:extension:metadata") &&
+            !lmn__span_equal(old[i].key, "lance-encoding:blob"))
+            entry[count++] = old[i];
+    }
+    entry[count++] = (struct lmn__pb_entry){ span_of("lance-encoding:blob"), span_of("true") };
+    entry[count++] = (struct lmn__pb_entry){ span_of("lance-encoding:packed"), span_of("true") };
     field->metadata.item = entry;
-    field->metadata.count++;
+    field->metadata.count = count;
     field->logical_type = span_of("struct");
     for (int i = 0; i < BLOB_FIELD_COUNT; i++)
         add_field(maker, name[i], -1, -1)->logical_type = span_of(type[i]);
@@ -172,7 +206,8 @@ static enum lmn_status make_children(struct maker *maker, const struct ArrowSche
 {
     bool fixed = schema->format[0] == '+' && schema->format[1] == 'w';
 
-    if (schema->dictionary != NULL || (fixed && strcmp(schema->children[0]->format, "+s") != 0))
+    if (schema->dictionary != NULL || lmn__arrow_is_reference(schema) ||
+        (fixed && strcmp(schema->children[0]->format, "+s") != 0))
         return LMN_OK; /* fixed lists of plain values have no field of their own */
     place.parent_id = id;
     place.depth++;

@@ -23,4 +23,7 @@ LMN_MUST_USE enum lmn_status lmn__schema_from_arrow(const struct ArrowSchema *sc
 /* Is this column stored as a blob? */
 bool lmn__arrow_is_blob(const struct ArrowSchema *column);
 
+/* Is it a blob that may lie elsewhere: Lance's struct of data, uri, position and size? */
+bool lmn__arrow_is_reference(const struct ArrowSchema *column);
+
 #endif

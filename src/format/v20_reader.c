@@ -182,7 +182,7 @@ static enum lmn_status read_blob(const struct lmn__reader *reader, struct lmn__s
                                  struct lmn__builder *builder, struct lmn_error *err)
 {
     struct lmn__builder raw, descriptors;
-    bool bytes = reader->projection.blob_bytes;
+    bool bytes = reader->projection.blobs != LMN_BLOB_DESCRIPTORS;
     struct lmn__builder *out = bytes ? &descriptors : builder;
     enum lmn_status st = lmn__builder_init(&raw, reader->file->env, node->layout, err);
 

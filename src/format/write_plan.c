@@ -260,9 +260,8 @@ enum lmn_status lmn__write_plan_check(const struct lmn__write_plan *plan,
     return LMN_OK;
 }
 
-/* Bytes of the leaf's values in rows [first, first + count) of its column. */
-static uint64_t rows_bytes(const struct lmn__write_leaf *leaf, const struct ArrowArray *column,
-                           uint64_t first, uint64_t count)
+uint64_t lmn__write_leaf_bytes(const struct lmn__write_leaf *leaf, const struct ArrowArray *column,
+                               uint64_t first, uint64_t count)
 {
     for (uint32_t i = 0; i + 1 < leaf->path_count; i++) {
         const struct lmn__layout *layout = leaf->path[i].layout;
@@ -295,13 +294,13 @@ uint64_t lmn__write_leaf_fit(const struct lmn__write_plan *plan, const struct lm
     count = lmn__min_u64(count, PAGE_ENTRIES_MAX);
     if (leaf->value_layout->kind == LMN__LAYOUT_DICTIONARY && shred->has_rep)
         count = lmn__min_u64(count, 1024);
-    if (rows_bytes(leaf, column, first, count) <= room)
+    if (lmn__write_leaf_bytes(leaf, column, first, count) <= room)
         return count;
     fails = count;
     while (fails - fits > 1) {
         uint64_t middle = fits + (fails - fits) / 2;
 
-        if (rows_bytes(leaf, column, first, middle) <= room)
+        if (lmn__write_leaf_bytes(leaf, column, first, middle) <= room)
             fits = middle;
         else
             fails = middle;

@@ -65,6 +65,10 @@ uint64_t lmn__write_leaf_fit(const struct lmn__write_plan *plan, const struct lm
                              const struct lmn__shred *shred, const struct ArrowArray *column,
                              uint64_t first, uint64_t count);
 
+/* Bytes of the leaf's values in rows [first, first + count) of its column. */
+uint64_t lmn__write_leaf_bytes(const struct lmn__write_leaf *leaf, const struct ArrowArray *column,
+                               uint64_t first, uint64_t count);
+
 /* Has `shred` gathered enough for a page? */
 bool lmn__write_leaf_full(const struct lmn__write_plan *plan, const struct lmn__shred *shred);
 

@@ -18,9 +18,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
     if (lmn__pb_decode(&lmn__pb_descriptor_message, input, &arena, &descriptor, NULL) == LMN_OK &&
         descriptor.schema != NULL &&
         lmn__schema_read(descriptor.schema, minor, &arena, &schema, NULL) == LMN_OK) {
-        for (int bytes = 0; bytes < 2; bytes++) {
-            if (lmn__projection_init(&projection, fuzz_env(), &schema, NULL, 0, bytes, NULL) !=
-                LMN_OK)
+        for (uint32_t mode = LMN_BLOB_DESCRIPTORS; mode <= LMN_BLOB_EITHER; mode++) {
+            if (lmn__projection_init(&projection, fuzz_env(), &schema, NULL, 0,
+                                     (enum lmn_blob_mode)mode, NULL) != LMN_OK)
                 continue;
             lmn__projection_set_layouts(&projection, &schema);
             lmn__projection_deinit(&projection);
