@@ -9,19 +9,27 @@
 #include "arrow/producer.h"
 #include "arrow/schema.h"
 #include "base/error.h"
+#include "format/schema_write.h"
 #include "table/change.h"
 #include "table/conform.h"
 #include "table/fragment_writer.h"
+#include "table/load_note.h"
 #include "table/table_fields.h"
 #include "table/versions.h"
 
 static const struct lmn_write_options defaults;
 
-/* The minor version that options ask for; 1 unless they say otherwise. */
-static enum lmn_status read_minor(const struct lmn_write_options *options, uint32_t *minor_out,
+/* The minor version that options ask for; otherwise 1, or 2 for references to bytes elsewhere. */
+static enum lmn_status read_minor(const struct lmn_write_options *options,
+                                  const struct ArrowSchema *schema, uint32_t *minor_out,
                                   struct lmn_error *err)
 {
     const char *version = options->encode.version != NULL ? options->encode.version : "2.1";
+
+    for (int64_t i = 0; options->encode.version == NULL && i < schema->n_children; i++) {
+        if (lmn__arrow_is_reference(schema->children[i]))
+            version = "2.2";
+    }
 
     *minor_out = strcmp(version, "2.2") == 0 ? 2 : 1;
     if (strcmp(version, "2.1") != 0 && strcmp(version, "2.2") != 0)
@@ -91,11 +99,11 @@ static enum lmn_status make_table(struct lmn_store *store, struct ArrowArrayStre
     struct lmn__plain plain = { 0 };
     struct lmn__conform conform;
     struct lmn__schema schema;
-    uint32_t minor;
-    enum lmn_status st = read_minor(options, &minor, err);
+    uint32_t minor = 1;
+    enum lmn_status st = read_schema(store->env, stream, &plain, err);
 
     if (st == LMN_OK)
-        st = read_schema(store->env, stream, &plain, err);
+        st = read_minor(options, &plain.schema, &minor, err);
     if (st == LMN_OK)
         st = lmn__fields_from_arrow(&plain.schema, minor, 0, &made->arena, &made->pb, err);
     if (st == LMN_OK)
@@ -120,11 +128,12 @@ static enum lmn_status make_table(struct lmn_store *store, struct ArrowArrayStre
     return st;
 }
 
-enum lmn_status lmn_table_create(struct lmn_store *store, struct ArrowArrayStream *stream,
-                                 const struct lmn_write_options *options,
+enum lmn_status lmn__load_create(struct lmn_store *store, struct ArrowArrayStream *stream,
+                                 const struct lmn_write_options *options, const char *begun,
                                  struct lmn_table **table_out, struct lmn_error *err)
 {
-    struct made made = { 0 };
+    const struct lmn__load_note note = { .begun = begun };
+    struct made made = { .change.note = begun != NULL ? &note : NULL };
     uint64_t version;
     bool plain;
     enum lmn_status st;
@@ -144,6 +153,13 @@ enum lmn_status lmn_table_create(struct lmn_store *store, struct ArrowArrayStrea
     lmn__arena_deinit(&made.arena);
     stream->release(stream);
     return st;
+}
+
+enum lmn_status lmn_table_create(struct lmn_store *store, struct ArrowArrayStream *stream,
+                                 const struct lmn_write_options *options,
+                                 struct lmn_table **table_out, struct lmn_error *err)
+{
+    return lmn__load_create(store, stream, options, NULL, table_out, err);
 }
 
 enum lmn_status lmn_table_overwrite(struct lmn_table *table, struct ArrowArrayStream *stream,

@@ -14,6 +14,7 @@
 #include "base/math.h"
 #include "os/clock.h"
 #include "table/indices.h"
+#include "table/load_note.h"
 #include "table/row_ids.h"
 #include "table/transaction.h"
 
@@ -674,6 +675,8 @@ enum lmn_status lmn__next_build(struct lmn__next *next, struct lmn_error *err)
     st = set_header(next, err);
     if (st == LMN_OK && next->change->kind == LMN__CHANGE_OVERWRITE)
         st = set_format(next, err);
+    if (st == LMN_OK)
+        st = lmn__load_note_apply(next, err);
     if (st == LMN_OK && next->change->kind != LMN__CHANGE_RESTORE) {
         st = draft_init(next, &draft, err);
         if (st == LMN_OK)

@@ -48,6 +48,14 @@ struct lmn__rewrite_group {
     uint64_t after_count;
 };
 
+/* Which parts of a load a commit holds; see load_note.h. */
+struct lmn__load_note {
+    const char *begun; /* a table that is made: by which load; "": that load is finished */
+    const uint64_t *token;
+    uint64_t token_count;
+    bool again; /* they may be there already */
+};
+
 struct lmn__change {
     enum lmn__change_kind kind;
     uint64_t read_version;          /* 0: there was no table */
@@ -62,15 +70,18 @@ struct lmn__change {
     const struct lmn__pb_list *fields;          /* struct lmn__pb_schema_field */
     const struct lmn__pb_list *schema_metadata; /* OVERWRITE; struct lmn__pb_entry */
     struct lmn__pb_u64s fields_modified;        /* MOVE, REPLACE: ids of fields with other values */
-    const char *predicate;                      /* DELETE */
-    const char *message;                        /* may be NULL */
-    const char *file_version;                   /* OVERWRITE: "2.1" */
-    bool stable_row_ids;                        /* a table that is made: rows keep their ids */
-    bool keeps_nullability;                     /* MERGE, PROJECT */
-    bool keyed; /* MOVE: rows were inserted because their keys were not there */
+    uint64_t inputs_version;  /* REPLACE: the version that filled cells were computed from, which
+                                 the transaction says; 0: they are not such cells */
+    const char *predicate;    /* DELETE */
+    const char *message;      /* may be NULL */
+    const char *file_version; /* OVERWRITE: "2.1" */
+    bool stable_row_ids;      /* a table that is made: rows keep their ids */
+    bool keeps_nullability;   /* MERGE, PROJECT */
+    bool keyed;               /* MOVE: rows were inserted because their keys were not there */
     bool alone; /* it is made again when anything at all was committed since read_version */
     bool unsynced;
     uint64_t restored_version;
+    const struct lmn__load_note *note; /* APPEND, OVERWRITE: parts of a load; may be NULL */
 };
 
 /*

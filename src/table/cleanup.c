@@ -14,6 +14,8 @@
  *      goes. A file that no version names may belong to a commit that is about to come, so it goes
  *      only when it has not changed for seven days, or when the caller says that there are no
  *      writers.
+ *   5. Remove the fills of columns that the newest version does not have, if nobody drives them and
+ *      they are as old.
  *
  * A commit takes over the fragments of the newest version and adds files of its own, so it never
  * names a file that step 4 removes. The one operation that brings old files back is a restore: it
@@ -30,6 +32,7 @@
 #include "base/json.h"
 #include "os/clock.h"
 #include "store/object.h"
+#include "table/cleanup_fills.h"
 #include "table/named_files.h"
 #include "table/table.h"
 #include "table/versions.h"
@@ -369,6 +372,21 @@ static enum lmn_status remove_files(struct cleanup *cleanup, struct lmn_error *e
     return st;
 }
 
+/* Step 5. */
+static enum lmn_status remove_fills(struct cleanup *cleanup, struct lmn_error *err)
+{
+    int64_t since_ns = cleanup->options.remove_unverified ? INT64_MAX : cleanup->now_ns - week_ns;
+    struct lmn__manifest *newest;
+    enum lmn_status st = lmn__table_newest(cleanup->table, &newest, err);
+
+    if (st != LMN_OK)
+        return st;
+    st = lmn__cleanup_fills(cleanup->store, newest, since_ns, cleanup->options.dry_run,
+                            &cleanup->result, err);
+    lmn__manifest_release(newest);
+    return st;
+}
+
 static enum lmn_status check_table(struct lmn_table *table, struct lmn_error *err)
 {
     struct lmn__manifest *newest;
@@ -404,6 +422,8 @@ enum lmn_status lmn_table_cleanup(struct lmn_table *table,
         st = enter_new_versions(&cleanup, err);
     if (st == LMN_OK)
         st = remove_files(&cleanup, err);
+    if (st == LMN_OK)
+        st = remove_fills(&cleanup, err);
     lmn__named_files_deinit(&cleanup.files);
     lmn__arena_deinit(&cleanup.arena);
     if (result_out != NULL)

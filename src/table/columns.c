@@ -7,7 +7,8 @@
 #include <stdio.h>
 
 #include "base/error.h"
-#include "table/change.h"
+#include "table/ledger.h"
+#include "table/schema_edit.h"
 #include "table/table_fields.h"
 
 /* What a call was asked for. */
@@ -19,64 +20,22 @@ struct request {
     const char *name; /* to give */
 };
 
-/* The manifest decoded for a change; the arena holds what the change points at. */
-struct edit {
-    struct lmn__manifest *manifest;
-    struct lmn__arena arena;
-    struct lmn__pb_list fields;
-    struct lmn__change change;
-};
-
-static enum lmn_status edit_init(struct edit *edit, struct lmn_table *table,
-                                 enum lmn__change_kind kind, struct lmn_error *err)
-{
-    *edit = (struct edit){ .manifest = lmn__table_manifest(table) };
-    lmn__arena_init(&edit->arena, table->env, 0);
-    edit->change = (struct lmn__change){ .kind = kind,
-                                         .read_version = edit->manifest->pb.version,
-                                         .fields = &edit->fields,
-                                         .keeps_nullability = true };
-    return lmn__manifest_check_writable(edit->manifest, err);
-}
-
-static void edit_deinit(struct edit *edit)
-{
-    lmn__arena_deinit(&edit->arena);
-    lmn__manifest_release(edit->manifest);
-}
-
-/* A merge lists every fragment, also those that stay as they are. */
-static enum lmn_status list_fragments(struct edit *edit, struct lmn_error *err)
-{
-    uint64_t count = lmn__manifest_fragment_count(edit->manifest);
-    struct lmn__pb_fragment *fragment = lmn__arena_array(&edit->arena, count, sizeof *fragment);
-    enum lmn_status st = LMN_OK;
-
-    if (fragment == NULL)
-        return lmn__arena_fail(&edit->arena, "fragments", err);
-    for (uint64_t i = 0; st == LMN_OK && i < count; i++)
-        st = lmn__manifest_fragment(edit->manifest, i, &edit->arena, &fragment[i], err);
-    edit->change.replaced = fragment;
-    edit->change.replaced_count = count;
-    return st;
-}
-
 static enum lmn_status attempt_add(void *context, bool *again_out, struct lmn_error *err)
 {
     const struct request *request = context;
     struct lmn__pb_schema added;
-    struct edit edit;
-    enum lmn_status st = edit_init(&edit, request->table, LMN__CHANGE_MERGE, err);
+    struct lmn__schema_edit edit;
+    enum lmn_status st = lmn__schema_edit_init(&edit, request->table, LMN__CHANGE_MERGE, err);
 
     if (st == LMN_OK)
         st = lmn__fields_of_added(edit.manifest, request->schema, &edit.arena, &added, err);
     if (st == LMN_OK)
         st = lmn__fields_append(edit.manifest, &added.fields, &edit.arena, &edit.fields, err);
     if (st == LMN_OK)
-        st = list_fragments(&edit, err);
+        st = lmn__schema_edit_list(&edit, err);
     if (st == LMN_OK)
         st = lmn__change_commit(request->table, &edit.change, again_out, err);
-    edit_deinit(&edit);
+    lmn__schema_edit_deinit(&edit);
     return st;
 }
 
@@ -113,18 +72,19 @@ static void drop_node(struct dropping *dropping, const struct lmn__node *node)
         drop_node(dropping, node);
 }
 
-/* Columns that the library keeps for one that is dropped. */
-static void drop_ledgers(struct dropping *dropping, const struct lmn__node *of)
+/* Columns that the library keeps for one that is dropped: its ledger, a refill and that one's. */
+static void drop_hidden(struct dropping *dropping, const struct lmn__node *of)
 {
-    static const char prefix[] = "_leman_";
     char id[16];
 
     snprintf(id, sizeof id, "%d", of->field->id);
     for (const struct lmn__node *node = dropping->manifest->schema.top; node != NULL;
          node = node->next) {
-        if (strncmp(node->name, prefix, sizeof prefix - 1) == 0 &&
-            lmn__span_equal(lmn__node_metadata(node, "leman:of"), id))
-            drop_node(dropping, node);
+        if (is_gone(dropping, node) ||
+            !lmn__span_equal(lmn__node_metadata(node, LMN__LEDGER_OF), id))
+            continue;
+        drop_node(dropping, node);
+        drop_hidden(dropping, node);
     }
 }
 
@@ -141,7 +101,7 @@ static enum lmn_status drop_path(struct dropping *dropping, const char *path, st
                         path, node->parent->name);
     drop_node(dropping, node);
     if (node->parent == NULL)
-        drop_ledgers(dropping, node);
+        drop_hidden(dropping, node);
     return LMN_OK;
 }
 
@@ -167,7 +127,7 @@ static enum lmn_status check_left(const struct dropping *dropping, struct lmn_er
 }
 
 /* The fields that stay, as they are. */
-static enum lmn_status list_left(const struct dropping *dropping, struct edit *edit,
+static enum lmn_status list_left(const struct dropping *dropping, struct lmn__schema_edit *edit,
                                  struct lmn_error *err)
 {
     const struct lmn__schema *schema = &dropping->manifest->schema;
@@ -192,9 +152,9 @@ static enum lmn_status list_left(const struct dropping *dropping, struct edit *e
 static enum lmn_status attempt_drop(void *context, bool *again_out, struct lmn_error *err)
 {
     const struct request *request = context;
-    struct edit edit;
+    struct lmn__schema_edit edit;
     struct dropping dropping;
-    enum lmn_status st = edit_init(&edit, request->table, LMN__CHANGE_PROJECT, err);
+    enum lmn_status st = lmn__schema_edit_init(&edit, request->table, LMN__CHANGE_PROJECT, err);
 
     dropping.manifest = edit.manifest;
     dropping.gone = lmn__arena_array(&edit.arena, edit.manifest->schema.node_count,
@@ -209,7 +169,7 @@ static enum lmn_status attempt_drop(void *context, bool *again_out, struct lmn_e
         st = list_left(&dropping, &edit, err);
     if (st == LMN_OK)
         st = lmn__change_commit(request->table, &edit.change, again_out, err);
-    edit_deinit(&edit);
+    lmn__schema_edit_deinit(&edit);
     return st;
 }
 
@@ -246,8 +206,8 @@ static enum lmn_status attempt_rename(void *context, bool *again_out, struct lmn
     static const struct lmn__pb_list nothing;
     const struct lmn__node *node = NULL;
     struct lmn__pb_schema_field *field;
-    struct edit edit;
-    enum lmn_status st = edit_init(&edit, request->table, LMN__CHANGE_PROJECT, err);
+    struct lmn__schema_edit edit;
+    enum lmn_status st = lmn__schema_edit_init(&edit, request->table, LMN__CHANGE_PROJECT, err);
 
     if (st == LMN_OK)
         st = lmn__fields_find(edit.manifest, request->column[0], &node, err);
@@ -263,7 +223,7 @@ static enum lmn_status attempt_rename(void *context, bool *again_out, struct lmn
     }
     if (st == LMN_OK)
         st = lmn__change_commit(request->table, &edit.change, again_out, err);
-    edit_deinit(&edit);
+    lmn__schema_edit_deinit(&edit);
     return st;
 }
 

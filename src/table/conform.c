@@ -6,6 +6,7 @@
 #include "arrow/schema.h"
 #include "arrow/view.h"
 #include "base/error.h"
+#include "format/schema_write.h"
 #include "table/table_fields.h"
 
 static const char *name_of(const struct ArrowSchema *schema)
@@ -74,8 +75,29 @@ static enum lmn_status mark_blob(struct ArrowSchema *schema, struct lmn_error *e
     return failed ? lmn__no_memory(err, "a schema's metadata", 0) : LMN_OK;
 }
 
+/* What a blob column is written from: bytes, or references where the rows have such. */
+static enum lmn_status set_blob(struct lmn__conform *conform, uint32_t i,
+                                const struct ArrowSchema *given, struct lmn_error *err)
+{
+    struct ArrowSchema *schema = conform->schema.children[i];
+    enum lmn_status st;
+
+    if (!lmn__arrow_is_reference(given))
+        return mark_blob(schema, err);
+    if (conform->column[i]->blob != LMN__BLOB_V2)
+        return lmn_fail(err, LMN_E_UNSUPPORTED,
+                        "column \"%.100s\" holds blobs of a file version before 2.2, which cannot "
+                        "refer to bytes elsewhere",
+                        conform->column[i]->name);
+    schema->release(schema);
+    st = lmn__arrow_schema_copy(given, schema, err);
+    if (st == LMN_OK && ArrowSchemaSetName(schema, conform->column[i]->name) != NANOARROW_OK)
+        st = lmn__no_memory(err, "a schema", 0);
+    return st;
+}
+
 static enum lmn_status make_schema(struct lmn__conform *conform, const struct lmn__schema *schema,
-                                   struct lmn_error *err)
+                                   const struct ArrowSchema *given, struct lmn_error *err)
 {
     struct lmn__projection projection;
     const char **name = lmn__arena_array(&conform->arena, conform->column_count, sizeof *name);
@@ -92,7 +114,7 @@ static enum lmn_status make_schema(struct lmn__conform *conform, const struct lm
     st = lmn__projection_schema(&projection, &conform->schema, err);
     for (uint32_t i = 0; st == LMN_OK && i < conform->column_count; i++) {
         if (conform->column[i]->blob != LMN__BLOB_NONE)
-            st = mark_blob(conform->schema.children[i], err);
+            st = set_blob(conform, i, given->children[conform->child[i]], err);
     }
     lmn__projection_deinit(&projection);
     return st;
@@ -117,7 +139,7 @@ enum lmn_status lmn__conform_init(struct lmn__conform *conform, struct lmn_env *
         st = lmn__fields_of_columns(conform->column, conform->column_count, &conform->arena,
                                     &conform->fields, err);
     if (st == LMN_OK)
-        st = make_schema(conform, schema, err);
+        st = make_schema(conform, schema, given, err);
     for (uint32_t i = 0; st == LMN_OK && i < conform->column_count; i++) {
         st = lmn__arrow_type_check(given->children[conform->child[i]], conform->schema.children[i],
                                    err);

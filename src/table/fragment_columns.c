@@ -149,8 +149,7 @@ static enum lmn_status make_source(struct opening *opening, struct lmn_file *fil
     struct lmn__fragment_columns *columns = opening->columns;
     const struct lmn__node **node = lmn__arena_array(&opening->arena, opening->leaf_count,
                                                      sizeof *node);
-    enum lmn_blob_mode blobs = opening->projection->blob_bytes ? LMN_BLOB_BYTES
-                                                               : LMN_BLOB_DESCRIPTORS;
+    enum lmn_blob_mode blobs = opening->projection->blobs;
     uint32_t count;
     enum lmn_status st;
 
@@ -405,6 +404,15 @@ done:
     return st;
 }
 
+static bool is_rising(const struct lmn__row_range *range, uint64_t range_count)
+{
+    for (uint64_t i = 1; i < range_count; i++) {
+        if (range[i].first < range[i - 1].first + range[i - 1].count)
+            return false;
+    }
+    return true;
+}
+
 /*
  * Is it cheaper to read all rows from the first to the last, and to copy out those that are wanted?
  */
@@ -417,7 +425,8 @@ static bool is_dense(const struct lmn__fragment_columns *columns,
                        (double)columns->leaf_count * (double)ROW_BYTES;
 
     return (span - (double)rows / 2) * row_bytes <
-           (double)range_count * columns->leaf_count * (double)RANGE_BYTES;
+               (double)range_count * columns->leaf_count * (double)RANGE_BYTES &&
+           is_rising(range, range_count);
 }
 
 static enum lmn_status read_dense(const struct lmn__fragment_columns *columns,

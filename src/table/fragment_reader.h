@@ -29,7 +29,7 @@ LMN_MUST_USE enum lmn_status lmn__fragment_reader_open(struct lmn__file_set *fil
 void lmn__fragment_reader_close(struct lmn__fragment_reader *reader);
 
 /*
- * Read ranges of physical rows that rise and do not overlap. The caller releases *array_out, a
+ * Read ranges of physical rows, as lmn__reader_read() does. The caller releases *array_out, a
  * struct array of the projection's type.
  */
 LMN_MUST_USE enum lmn_status lmn__fragment_reader_read(const struct lmn__fragment_reader *reader,

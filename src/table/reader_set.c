@@ -41,8 +41,7 @@ struct lmn__reader_set {
 
 static bool is_for(const struct lmn__reader_set *set, const struct lmn_scan_options *options)
 {
-    if (set->projection.blob_bytes != (options->blobs == LMN_BLOB_BYTES) ||
-        set->all_columns != (options->column == NULL))
+    if (set->projection.blobs != options->blobs || set->all_columns != (options->column == NULL))
         return false;
     if (options->column == NULL)
         return true;

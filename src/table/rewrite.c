@@ -41,7 +41,7 @@ static enum lmn_status open_scan(const struct copying *copying, struct ArrowArra
     const struct lmn__schema *schema = &copying->manifest->schema;
     const char **name = lmn__arena_array(copying->arena, schema->top_count, sizeof *name);
     struct lmn_scan_options options = { .column = name,
-                                        .blobs = LMN_BLOB_BYTES,
+                                        .blobs = LMN_BLOB_EITHER,
                                         .prefetch_bytes_max = PREFETCH_BYTES,
                                         .fragment = copying->rewrite->id,
                                         .fragment_count = copying->rewrite->count };

@@ -13,33 +13,27 @@
 #include "base/error.h"
 #include "base/math.h"
 #include "format/batches.h"
-
-/* Columns that the library keeps for itself; read when they are named. */
-static bool is_hidden(const struct lmn__node *node)
-{
-    return strncmp(node->name, "_leman_", sizeof "_leman_" - 1) == 0;
-}
+#include "table/ledger.h"
 
 enum lmn_status lmn__scan_project(struct lmn_env *env, const struct lmn__schema *schema,
                                   const struct lmn_scan_options *options,
                                   struct lmn__projection *projection_out, struct lmn_error *err)
 {
-    bool blob_bytes = options->blobs == LMN_BLOB_BYTES;
     const struct lmn__node **top;
     uint32_t count = 0;
     enum lmn_status st;
 
     if (options->column != NULL)
         return lmn__projection_init(projection_out, env, schema, options->column,
-                                    options->column_count, blob_bytes, err);
+                                    options->column_count, options->blobs, err);
     top = lmn__calloc(env, schema->top_count, sizeof *top);
     if (top == NULL)
         return lmn__no_memory(err, "a projection", schema->top_count * sizeof *top);
     for (const struct lmn__node *node = schema->top; node != NULL; node = node->next) {
-        if (!is_hidden(node))
+        if (!lmn__ledger_is_hidden(node))
             top[count++] = node;
     }
-    st = lmn__projection_init_nodes(projection_out, env, schema, top, count, blob_bytes, err);
+    st = lmn__projection_init_nodes(projection_out, env, schema, top, count, options->blobs, err);
     lmn__free(env, top);
     return st;
 }
@@ -226,8 +220,8 @@ static enum lmn_status start(struct lmn__scan *scan, const struct lmn_scan_optio
     enum lmn_status st = LMN_OK;
 
     if (options->where != NULL)
-        st = lmn__scan_filter_new(scan->snapshot->env, &scan->snapshot->manifest->schema,
-                                  options->where, &scan->output, &scan->filter, err);
+        st = lmn__scan_filter_new(scan->table, scan->snapshot->manifest, options->where,
+                                  &scan->output, &scan->filter, err);
     if (st == LMN_OK)
         st = add_pieces(&planning, err);
     if (st == LMN_OK)

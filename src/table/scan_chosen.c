@@ -181,6 +181,10 @@ enum lmn_status lmn__scan_read_chosen(struct lmn__scan *scan, struct lmn__scan_p
             st = lmn__row_columns_add(reader, scan->filter->row_columns, rows->range, rows->count,
                                       &choosing.tested, err);
         if (st == LMN_OK)
+            st = lmn__cell_states_add(&scan->filter->states,
+                                      lmn__fragment_reader_fragment(reader)->id, rows->range,
+                                      rows->count, &choosing.tested, err);
+        if (st == LMN_OK)
             st = choose(&choosing, scan->rows_needed, err);
     }
     if (st == LMN_OK && choosing.chosen.row_count != 0)

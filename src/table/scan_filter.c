@@ -50,7 +50,8 @@ static enum lmn_status split_output(struct lmn__scan_filter *filter,
         struct lmn__scan_column *source = &filter->source[i];
 
         for (uint32_t k = 0; k < read->child_count && !source->from_filter; k++) {
-            if (same_selection(read->child[k], wanted->child[i], output->blob_bytes))
+            if (same_selection(read->child[k], wanted->child[i],
+                               output->blobs != LMN_BLOB_DESCRIPTORS))
                 *source = (struct lmn__scan_column){ true, k };
         }
         if (source->from_filter)
@@ -59,7 +60,7 @@ static enum lmn_status split_output(struct lmn__scan_filter *filter,
         list_leaves(wanted->child[i], node, &node_count);
     }
     return lmn__projection_init_nodes(&filter->rest, filter->env, output->schema, node, node_count,
-                                      output->blob_bytes, err);
+                                      output->blobs, err);
 }
 
 /* Is `path` a field below the other? */
@@ -79,11 +80,27 @@ static bool is_covered(const char *const *path, uint32_t count, uint32_t which)
     return false;
 }
 
+/* Leave out what is there before, or with something above it: states read ledgers, too. */
+static uint32_t without_repeats(const char **column, uint32_t count)
+{
+    uint32_t kept = 0;
+
+    for (uint32_t i = 0; i < count; i++) {
+        bool repeated = is_covered(column, count, i);
+
+        for (uint32_t k = 0; k < kept; k++)
+            repeated |= strcmp(column[k], column[i]) == 0;
+        if (!repeated)
+            column[kept++] = column[i];
+    }
+    return kept;
+}
+
 /* The columns that the bound expression names; row columns apart. */
 static enum lmn_status select_columns(struct lmn__scan_filter *filter,
                                       const struct lmn__schema *schema, struct lmn_error *err)
 {
-    const char *const *path, **column;
+    const char *const *path, **column, *ledger;
     uint32_t path_count, count = 0;
     enum lmn_status st = lmn__expr_paths(filter->expr, &path, &path_count, err);
 
@@ -97,9 +114,12 @@ static enum lmn_status select_columns(struct lmn__scan_filter *filter,
             filter->row_columns.id = true;
         else if (strcmp(path[i], LMN__ROW_ADDRESS_NAME) == 0)
             filter->row_columns.address = true;
+        else if (lmn__cell_states_use(&filter->states, path[i], &ledger))
+            column[count++] = ledger;
         else if (!is_covered(path, path_count, i))
             column[count++] = path[i];
     }
+    count = without_repeats(column, count);
     return lmn__projection_init(&filter->columns, filter->env, schema, column, count, false, err);
 }
 
@@ -108,6 +128,7 @@ static enum lmn_status bind(struct lmn__scan_filter *filter, const struct lmn__s
                             struct lmn_error *err)
 {
     static const struct lmn__row_columns both = { true, true };
+    struct lmn__expr_resolver resolver = lmn__cell_states_resolver(&filter->states);
     struct lmn__projection all;
     struct ArrowSchema type;
     enum lmn_status st = lmn__projection_init(&all, filter->env, schema, NULL, 0, false, err);
@@ -118,7 +139,9 @@ static enum lmn_status bind(struct lmn__scan_filter *filter, const struct lmn__s
     lmn__projection_deinit(&all);
     if (st != LMN_OK)
         return st;
-    st = lmn__expr_bind_condition(filter->expr, &type, NULL, err);
+    st = lmn__cell_states_schema(&filter->states, true, &type, err);
+    if (st == LMN_OK)
+        st = lmn__expr_bind_condition(filter->expr, &type, &resolver, err);
     type.release(&type);
     if (st == LMN_OK)
         st = select_columns(filter, schema, err);
@@ -126,15 +149,18 @@ static enum lmn_status bind(struct lmn__scan_filter *filter, const struct lmn__s
         st = lmn__row_columns_schema(&filter->columns, filter->row_columns, &type, err);
     if (st != LMN_OK)
         return st;
-    st = lmn__expr_bind_condition(filter->expr, &type, NULL, err);
+    st = lmn__cell_states_schema(&filter->states, false, &type, err);
+    if (st == LMN_OK)
+        st = lmn__expr_bind_condition(filter->expr, &type, &resolver, err);
     type.release(&type);
-    return st;
+    return st == LMN_OK ? lmn__cell_states_prepare(&filter->states, &filter->columns, err) : st;
 }
 
-enum lmn_status lmn__scan_filter_new(struct lmn_env *env, const struct lmn__schema *schema,
+enum lmn_status lmn__scan_filter_new(struct lmn_table *table, struct lmn__manifest *manifest,
                                      const char *where, const struct lmn__projection *output,
                                      struct lmn__scan_filter **filter_out, struct lmn_error *err)
 {
+    struct lmn_env *env = table->env;
     struct lmn__scan_filter *filter = lmn__calloc(env, 1, sizeof *filter);
     enum lmn_status st;
 
@@ -148,7 +174,9 @@ enum lmn_status lmn__scan_filter_new(struct lmn_env *env, const struct lmn__sche
     lmn__arena_init(&filter->rest.arena, env, 0);
     st = lmn__expr_parse(env, where, &filter->expr, err);
     if (st == LMN_OK)
-        st = bind(filter, schema, err);
+        st = lmn__cell_states_init(&filter->states, table, manifest, &filter->arena, err);
+    if (st == LMN_OK)
+        st = bind(filter, &manifest->schema, err);
     if (st == LMN_OK)
         st = split_output(filter, output, err);
     if (st == LMN_OK)
@@ -168,6 +196,7 @@ void lmn__scan_filter_free(struct lmn__scan_filter *filter)
     lmn__projection_deinit(&filter->rest);
     lmn__projection_deinit(&filter->columns);
     lmn__expr_free(filter->expr);
+    lmn__cell_states_deinit(&filter->states);
     lmn__arena_deinit(&filter->arena);
     lmn__free(env, filter);
 }

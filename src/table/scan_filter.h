@@ -7,6 +7,7 @@
 #define LMN_TABLE_SCAN_FILTER_H
 
 #include "expr/expr.h"
+#include "table/cell_states.h"
 #include "table/row_columns.h"
 
 /* Where a column of the result comes from. */
@@ -21,19 +22,19 @@ struct lmn__scan_filter {
     struct lmn__expr *expr;
     struct lmn__projection columns; /* what the condition reads ... */
     struct lmn__row_columns row_columns;
+    struct lmn__cell_states states;
     struct lmn__projection rest;     /* ... and what the result needs beside */
     struct lmn__scan_column *source; /* for each column of the result */
 };
 
 /*
- * Parse `where` and find out what it needs of `schema`; `output` is the projection of the result
- * and lives on. The caller frees *filter_out.
+ * Parse `where` and find out what it needs of the rows of `manifest`; `output` is the projection of
+ * the result. All three live on. The caller frees *filter_out.
  *
  * LMN_E_INVALID, LMN_E_NOT_FOUND  the expression is wrong
  */
-LMN_MUST_USE enum lmn_status lmn__scan_filter_new(struct lmn_env *env,
-                                                  const struct lmn__schema *schema,
-                                                  const char *where,
+LMN_MUST_USE enum lmn_status lmn__scan_filter_new(struct lmn_table *table,
+                                                  struct lmn__manifest *manifest, const char *where,
                                                   const struct lmn__projection *output,
                                                   struct lmn__scan_filter **filter_out,
                                                   struct lmn_error *err);

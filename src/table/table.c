@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "format/projection.h"
 #include "table/file_set.h"
+#include "table/scan.h"
 #include "table/snapshot.h"
 #include "table/tags.h"
 #include "table/versions.h"
@@ -367,10 +368,10 @@ enum lmn_status lmn_table_checkout(struct lmn_table *table, const struct lmn_tab
 enum lmn_status lmn_table_schema(struct lmn_table *table, struct ArrowSchema *schema_out,
                                  struct lmn_error *err)
 {
+    static const struct lmn_scan_options all_columns = { .blobs = LMN_BLOB_DESCRIPTORS };
     struct lmn__manifest *manifest = lmn__table_manifest(table);
     struct lmn__projection all;
-    enum lmn_status st = lmn__projection_init(&all, table->env, &manifest->schema, NULL, 0, false,
-                                              err);
+    enum lmn_status st = lmn__scan_project(table->env, &manifest->schema, &all_columns, &all, err);
 
     *schema_out = (struct ArrowSchema){ 0 };
     if (st == LMN_OK) {

@@ -4,8 +4,9 @@
 #include <stdio.h>
 
 #include "os/random.h"
+#include "table/suspects.h"
 
-enum { UUID_BYTES = 16, UUID_CHARS = 36 };
+enum { UUID_BYTES = 16, UUID_CHARS = 36, VERSION_CHARS = 24 };
 
 static const char message_key[] = "__lance_commit_message";
 
@@ -40,18 +41,22 @@ static enum lmn_status make_uuid(struct lmn__arena *arena, struct lmn__span *uui
     return LMN_OK;
 }
 
-static enum lmn_status set_message(struct lmn__next *next, struct lmn_error *err)
+static enum lmn_status set_properties(struct lmn__next *next, struct lmn_error *err)
 {
-    struct lmn__pb_entry *entry;
+    const struct lmn__change *change = next->change;
+    struct lmn__pb_entry *entry = lmn__arena_array(next->arena, 2, sizeof *entry);
+    char *version = lmn__arena_alloc(next->arena, VERSION_CHARS);
+    size_t count = 0;
 
-    if (next->change->message == NULL)
-        return LMN_OK;
-    entry = lmn__arena_alloc(next->arena, sizeof *entry);
-    if (entry == NULL)
+    if (entry == NULL || version == NULL)
         return lmn__arena_fail(next->arena, "a transaction", err);
-    entry->key = span_of(message_key);
-    entry->value = span_of(next->change->message);
-    next->transaction.properties = (struct lmn__pb_list){ entry, 1 };
+    if (change->message != NULL)
+        entry[count++] = (struct lmn__pb_entry){ span_of(message_key), span_of(change->message) };
+    if (change->inputs_version != 0) {
+        snprintf(version, VERSION_CHARS, "%llu", (unsigned long long)change->inputs_version);
+        entry[count++] = (struct lmn__pb_entry){ span_of(LMN__READ_VERSION_KEY), span_of(version) };
+    }
+    next->transaction.properties = (struct lmn__pb_list){ entry, count };
     return LMN_OK;
 }
 
@@ -199,7 +204,7 @@ enum lmn_status lmn__transaction_build(struct lmn__next *next, struct lmn__pb_fr
 
     next->transaction.read_version = next->change->read_version;
     if (st == LMN_OK)
-        st = set_message(next, err);
+        st = set_properties(next, err);
     if (st != LMN_OK)
         return st;
     switch (next->change->kind) {

@@ -24,17 +24,39 @@ struct update {
 
 static const struct lmn_write_options defaults;
 
+/* What lmn_table_update() was asked for. */
+struct request {
+    struct lmn_table *table;
+    const char *where;
+    const struct lmn_assignment *assignment;
+    uint32_t assignment_count;
+    uint64_t count;
+};
+
+/* Values of blobs are bytes; blobs that keep theirs stay where they are, also in other files. */
+static enum lmn_blob_mode blobs_of(const struct update *update, const struct request *request)
+{
+    for (const struct lmn__node *node = update->manifest->schema.top; node != NULL;
+         node = node->next) {
+        for (uint32_t i = 0; node->blob != LMN__BLOB_NONE && i < request->assignment_count; i++) {
+            if (strcmp(request->assignment[i].column, node->name) == 0)
+                return LMN_BLOB_BYTES;
+        }
+    }
+    return LMN_BLOB_EITHER;
+}
+
 /* All columns of the table with ids and addresses. */
-static enum lmn_status open_scan(struct update *update, struct lmn_table *pinned, const char *where,
-                                 struct lmn_error *err)
+static enum lmn_status open_scan(struct update *update, struct lmn_table *pinned,
+                                 const struct request *request, struct lmn_error *err)
 {
     const struct lmn__schema *schema = &update->manifest->schema;
     const char **name = lmn__arena_array(&update->move.arena, schema->top_count, sizeof *name);
     struct lmn_scan_options options = { .column = name,
-                                        .where = where,
+                                        .where = request->where,
                                         .with_row_id = true,
                                         .with_row_address = true,
-                                        .blobs = LMN_BLOB_BYTES };
+                                        .blobs = blobs_of(update, request) };
     enum lmn_status st;
 
     if (name == NULL)
@@ -135,15 +157,6 @@ static void update_deinit(struct update *update)
     lmn__move_deinit(&update->move);
 }
 
-/* What lmn_table_update() was asked for. */
-struct request {
-    struct lmn_table *table;
-    const char *where;
-    const struct lmn_assignment *assignment;
-    uint32_t assignment_count;
-    uint64_t count;
-};
-
 static enum lmn_status attempt_update(void *context, bool *again_out, struct lmn_error *err)
 {
     struct request *request = context;
@@ -156,7 +169,7 @@ static enum lmn_status attempt_update(void *context, bool *again_out, struct lmn
     if (st == LMN_OK)
         st = lmn__table_new(table->store, update.manifest, &pinned, err);
     if (st == LMN_OK)
-        st = open_scan(&update, pinned, request->where, err);
+        st = open_scan(&update, pinned, request, err);
     if (st == LMN_OK)
         st = bind_all(&update, request->assignment, request->assignment_count, err);
     while (st == LMN_OK && (st = lmn_table_scan_next(&update.stream, &batch, err)) == LMN_OK &&

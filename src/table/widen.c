@@ -15,6 +15,7 @@
 #include "base/error.h"
 #include "expr/expr.h"
 #include "table/fill.h"
+#include "table/ledger.h"
 #include "table/table_fields.h"
 #include "table/wider.h"
 
@@ -243,7 +244,7 @@ static enum lmn_status make_fields(struct widening *widening, struct lmn_error *
         }
     }
     replace_fields(widening, was);
-    return LMN_OK;
+    return lmn__ledger_follow(&widening->all, was[0].id, field[0].id, &widening->arena, err);
 }
 
 /* Find the way from the column on top level. */

@@ -64,14 +64,14 @@ uint64_t column_read(struct lmn_table *table, const char *column, int64_t *value
 
 bool column_exists(struct lmn_table *table, const char *name)
 {
-    struct ArrowSchema schema;
-    bool found = false;
+    const struct lmn_scan_options options = { .column = &name, .column_count = 1 };
+    struct ArrowArrayStream stream;
+    enum lmn_status st = lmn_table_scan(table, &options, &stream, NULL);
 
-    CHECK_OK(lmn_table_schema(table, &schema, NULL));
-    for (int64_t i = 0; i < schema.n_children; i++)
-        found |= strcmp(schema.children[i]->name, name) == 0;
-    schema.release(&schema);
-    return found;
+    if (st == LMN_OK)
+        stream.release(&stream);
+    CHECK(st == LMN_OK || st == LMN_E_NOT_FOUND);
+    return st == LMN_OK;
 }
 
 static int pairs_schema(struct ArrowArrayStream *stream, struct ArrowSchema *schema)
