@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * columns.h - the columns of a fill as one version of the table has them: those that the function
+ * fills, then one ledger for each.
+ *
+ * They do not change once they are found.
+ */
+#ifndef LMN_JOB_COLUMNS_H
+#define LMN_JOB_COLUMNS_H
+
+#include "format/projection.h"
+#include "table/manifest.h"
+
+struct lmn__fill_columns {
+    struct lmn__manifest *manifest; /* counted */
+    struct lmn__arena arena;
+    struct lmn__projection projection; /* all of them; its type is the fill's schema */
+    uint32_t count;                    /* with ledgers */
+    const struct lmn__node **node;
+    char version[8];                 /* of new files: "2.1" */
+    struct lmn__pb_u64s fields;      /* of a data file with the columns: ids of its fields ... */
+    struct lmn__pb_u64s leaf_column; /* ... and the column of each */
+};
+
+/*
+ * Find the columns `output` with their ledgers in `manifest`. The first has the field id
+ * `field_id`; a negative one is any. The caller frees them.
+ *
+ * LMN_E_NOT_FOUND  a column was dropped, or nothing fills it
+ */
+LMN_MUST_USE enum lmn_status lmn__fill_columns_init(struct lmn__fill_columns *columns,
+                                                    struct lmn__manifest *manifest,
+                                                    const char *const *output,
+                                                    uint32_t output_count, int32_t field_id,
+                                                    struct lmn_error *err);
+/* Zeroed ones are allowed. */
+void lmn__fill_columns_deinit(struct lmn__fill_columns *columns);
+
+/* Is this the id of a field of the columns, or of one inside them? */
+bool lmn__fill_columns_has(const struct lmn__fill_columns *columns, int32_t field_id);
+
+#endif
