@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * job.h - run functions over rows: fill columns, checkpointed and resumable.
+ *
+ * A job runs in threads of the caller and in worker processes. Everything it has computed is
+ * durable within seconds; whoever runs the same job again, after whatever end, goes on from there.
+ * A job handle may be used from many threads.
+ */
+#ifndef LEMAN_JOB_H
+#define LEMAN_JOB_H
+
+#include <leman/table.h>
+#include <leman/text.h>
+#include <leman/worker.h>
+
+struct lmn_job;
+
+/* A function and the columns that it fills. Everything is copied. */
+struct lmn_job_function {
+    const char *name;    /* for people */
+    const char *version; /* 64 hex digits: the hash that results belong to */
+    const char *const *output;
+    uint32_t output_count;
+    const char *const *input; /* names and paths, in the order of the function's arguments */
+    uint32_t input_count;
+    const void *code; /* handed to workers as it is */
+    uint64_t code_len;
+    double cpus;               /* per thread; default 1 */
+    double gpus;               /* per worker */
+    uint64_t memory_bytes;     /* per worker; 0: no limit of its own */
+    uint32_t batch_rows;       /* rows per call; 0: adapted */
+    uint64_t checkpoint_rows;  /* rows per receipt; 0: by time and bytes */
+    uint32_t call_timeout_ms;  /* 0: none */
+    uint32_t setup_timeout_ms; /* 0: 10 minutes */
+    uint64_t failed_count_max; /* as in the error policy; see failed_limited */
+    double failed_fraction_max;
+    bool failed_limited;   /* the two above count; otherwise the defaults: 100 and 0.01 */
+    bool failed_unlimited; /* no limit at all */
+};
+
+/* A zeroed struct asks for the defaults. */
+struct lmn_job_options {
+    const char *id; /* default: made up */
+    const char *where;
+    bool recompute;
+    bool leave_failed; /* failed rows are not tried again */
+    bool limited;
+    uint64_t rows_max;
+    uint32_t concurrency;         /* worker processes; 0: min(8, what fits) */
+    bool in_process;              /* no workers: `ops` are called in lmn_job_serve() */
+    uint32_t threads;             /* per worker; default 1 */
+    uint32_t commit_granularity;  /* fragments per commit; 0: once a minute */
+    uint64_t deadline_ms;         /* of the whole job; 0: none */
+    uint64_t wait_ms;             /* for resources that others hold; default 600,000 */
+    uint32_t worker_restarts_max; /* default 3 */
+    const char *const *worker; /* the command that starts a worker, ending with NULL; it finds its
+                                  descriptors in LEMAN_WORKER_FDS */
+    const char *const *worker_env; /* NAME=value, added to the environment; ending with NULL */
+    const char *command;           /* what the user typed, for the record */
+    bool unsynced;
+};
+
+enum lmn_job_state {
+    LMN_JOB_PLANNING,
+    LMN_JOB_WAITING, /* for resources; `message` names them */
+    LMN_JOB_RUNNING,
+    LMN_JOB_STOPPING,
+    LMN_JOB_DONE,
+    LMN_JOB_DONE_FAILED, /* done, with failed rows */
+    LMN_JOB_STOPPED,     /* resumable */
+    LMN_JOB_FAILED
+};
+
+struct lmn_job_status {
+    enum lmn_job_state state;
+    char id[64];
+    uint64_t rows_planned;
+    uint64_t rows_resumed;  /* had a result before this run */
+    uint64_t rows_computed; /* by calls of this run, as far as is known; moves per batch */
+    uint64_t rows_checkpointed;
+    uint64_t rows_committed;
+    uint64_t rows_failed;
+    uint64_t bytes_written;
+    uint32_t workers, workers_ready, worker_deaths;
+    uint64_t memory_bytes; /* resident in workers */
+    uint64_t elapsed_ms;
+    uint64_t read_ms, call_ms, write_ms; /* of all workers */
+    uint64_t version;                    /* of the last commit; 0: none */
+    struct lmn_error error;              /* FAILED, STOPPED: why */
+    char message[256];                   /* what it waits for, or does */
+};
+
+/*
+ * Plan and start a job on `table`, which is kept (counted). Returns at once; planning is part of
+ * the job.
+ *
+ * The job reads the version that the handle stands at and commits to the newest one; the handle
+ * itself does not move. The caller frees *job_out.
+ *
+ * LMN_E_INVALID      options out of range
+ * LMN_E_UNSUPPORTED  workers on a table that is not in a folder of this machine
+ */
+LMN_API LMN_MUST_USE enum lmn_status lmn_job_start(struct lmn_table *table,
+                                                   const struct lmn_job_function *function,
+                                                   uint32_t function_count,
+                                                   const struct lmn_job_options *options,
+                                                   struct lmn_job **job_out, struct lmn_error *err);
+
+/* With `in_process`: serve as the job's only worker, in this thread, until it ends. */
+LMN_API LMN_MUST_USE enum lmn_status lmn_job_serve(struct lmn_job *job,
+                                                   const struct lmn_worker_ops *ops,
+                                                   struct lmn_error *err);
+
+/* How it stands. */
+LMN_API void lmn_job_status(struct lmn_job *job, struct lmn_job_status *status_out);
+
+/* Wait until it has ended, `timeout_ms` at most. True: it has. */
+LMN_API bool lmn_job_wait(struct lmn_job *job, uint64_t timeout_ms);
+
+/* Checkpoint what runs, commit what is whole, and end resumable. With `now`, workers are killed and
+ * nothing is waited for. */
+LMN_API void lmn_job_stop(struct lmn_job *job, bool now);
+
+/* Free a job; one that has not ended is stopped first. NULL is ignored. */
+LMN_API void lmn_job_free(struct lmn_job *job);
+
+/*
+ * What a job would do, as a JSON object: rows by reason, tasks, the sum of resources line by line,
+ * disk needed and free. The caller frees *json_out with lmn_text_free().
+ */
+LMN_API LMN_MUST_USE enum lmn_status lmn_job_plan(struct lmn_table *table,
+                                                  const struct lmn_job_function *function,
+                                                  uint32_t function_count,
+                                                  const struct lmn_job_options *options,
+                                                  char **json_out, struct lmn_error *err);
+
+/* The records of a table's jobs, newest first, as a JSON array; of one job with `id`. */
+LMN_API LMN_MUST_USE enum lmn_status lmn_job_records(struct lmn_table *table, const char *id,
+                                                     char **json_out, struct lmn_error *err);
+
+/* Ask a job that runs anywhere to stop. LMN_E_NOT_FOUND: no such job, or it has ended. */
+LMN_API LMN_MUST_USE enum lmn_status lmn_job_cancel(struct lmn_table *table, const char *id,
+                                                    struct lmn_error *err);
+
+/* Drop what a job has computed and not committed. LMN_E_UNAVAILABLE: it runs. */
+LMN_API LMN_MUST_USE enum lmn_status lmn_job_discard(struct lmn_table *table, const char *id,
+                                                     struct lmn_error *err);
+
+/*
+ * The folder of the table that a job of this user belongs to; the caller frees *table_out with
+ * lmn_text_free().
+ *
+ * LMN_E_NOT_FOUND  no such job is known on this machine
+ */
+LMN_API LMN_MUST_USE enum lmn_status lmn_job_find(const char *id, char **table_out,
+                                                  struct lmn_error *err);
+
+/* All jobs of this user that are known on this machine, as a JSON array of {"id", "table"}. */
+LMN_API LMN_MUST_USE enum lmn_status lmn_job_index(char **json_out, struct lmn_error *err);
+
+#endif

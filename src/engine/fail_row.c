@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A row whose call ends its worker each time gets a failed cell, which the driver itself computes
+ * and enters: it reads the row for its fingerprint, and writes a null for its value.
+ */
+#include <string.h>
+
+#include "base/json_write.h"
+#include "engine/job.h"
+#include "job/sink.h"
+
+/* A lmn__grant_fn; the driver asks itself. */
+static enum lmn_status grant(void *context, enum lmn__grant_file file, uint64_t bytes,
+                             uint64_t *position_out, struct lmn_error *err)
+{
+    struct lmn__job_fill *fill = context;
+
+    return lmn__journal_grant(fill->journal, file, fill->own_fragment, fill->own_layout, bytes,
+                              position_out, err);
+}
+
+static void close_own(struct lmn__job_fill *fill)
+{
+    lmn__page_sink_close(fill->sink);
+    lmn__inputs_close(&fill->inputs);
+    lmn__outputs_close(&fill->outputs);
+    fill->sink = NULL;
+}
+
+/* Be ready to read rows of a version and to write cells. */
+static enum lmn_status open_own(struct lmn_job *job, struct lmn__job_fill *fill, uint64_t version,
+                                struct lmn_error *err)
+{
+    const struct lmn_table_options at = { .version = version };
+    const struct lmn_job_function *function = &fill->function;
+    struct lmn_table *table;
+    enum lmn_status st;
+
+    if (fill->sink != NULL && fill->own_version == version)
+        return LMN_OK;
+    close_own(fill);
+    st = lmn_table_open(job->given->store, &at, &table, err);
+    if (st != LMN_OK)
+        return st;
+    st = lmn__inputs_open(&fill->inputs, table, function->input, function->input_count, err);
+    if (st == LMN_OK)
+        st = lmn__outputs_open(&fill->outputs, table, function->output, function->output_count,
+                               fill->version, err);
+    if (st == LMN_OK) {
+        struct lmn__page_sink_options options = {
+            .store = table->store,
+            .dir = lmn__journal_dir(fill->journal),
+            .schema = &fill->outputs.all,
+            .file_version = fill->outputs.file_version,
+            .grant = grant,
+            .context = fill,
+            .unsynced = job->options.unsynced,
+        };
+
+        st = lmn__page_sink_open(&options, &fill->sink, err);
+    }
+    lmn_table_release(table);
+    fill->own_version = version;
+    return st;
+}
+
+static enum lmn_status write_cell(struct lmn__job_fill *fill, const struct lmn__job_unit *unit,
+                                  struct lmn__row_range row, struct lmn__span record,
+                                  struct lmn__buf *receipt, struct lmn_error *err)
+{
+    struct lmn__receipt_error error = { .row = row.first, .record = record };
+    struct lmn__input_rows rows = { 0 };
+    struct ArrowArray cell = { 0 };
+    struct lmn__page_sink_rows written = { .fragment_id = unit->fragment->id,
+                                           .layout = unit->fragment->layout,
+                                           .range = &row,
+                                           .range_count = 1,
+                                           .array = &cell,
+                                           .array_count = 1,
+                                           .failed_count = 1,
+                                           .error = &error,
+                                           .error_count = 1 };
+    enum lmn_status st = lmn__inputs_enter(&fill->inputs, unit->fragment->id, err);
+
+    if (st == LMN_OK)
+        st = lmn__inputs_read(&fill->inputs, &row, 1, &rows, err);
+    if (st == LMN_OK)
+        st = lmn__outputs_failed(&fill->outputs, 1, rows.fingerprint, &cell, err);
+    fill->own_fragment = unit->fragment->id;
+    fill->own_layout = unit->fragment->layout;
+    if (st == LMN_OK)
+        st = lmn__page_sink_write(fill->sink, &written, receipt, err);
+    if (cell.release != NULL)
+        cell.release(&cell);
+    lmn__input_rows_free(&rows);
+    return st;
+}
+
+/* What becomes of the error record: how the worker ended. */
+static void describe(const char *death, struct lmn__buf *record)
+{
+    const char *type = strncmp(death, "timeout", 7) == 0  ? "TimeoutError"
+                       : strncmp(death, "memory", 6) == 0 ? "MemoryError"
+                                                          : "WorkerDied";
+    struct lmn__json_writer writer = { record, false };
+
+    lmn__json_open(&writer, NULL, '{');
+    lmn__json_text(&writer, "type", type);
+    lmn__json_text(&writer, "message", death);
+    lmn__json_close(&writer, '}');
+}
+
+enum lmn_status lmn__job_fail_row(struct lmn_job *job, const struct lmn__action *action,
+                                  struct lmn_error *err)
+{
+    const struct lmn__job_unit *unit = &job->unit[action->unit];
+    struct lmn__job_fill *fill = &job->fill[unit->fill];
+    struct lmn__buf record, receipt;
+    struct lmn__row_range row;
+    enum lmn_status st;
+
+    lmn__job_rows(unit, action->rows, &row);
+    lmn__buf_init(&record, job->env, 0);
+    lmn__buf_init(&receipt, job->env, 0);
+    describe(job->worker[action->worker].death, &record);
+    st = lmn__buf_status(&record, "an error record", err);
+    if (st == LMN_OK)
+        st = open_own(job, fill, unit->version, err);
+    if (st == LMN_OK)
+        st = write_cell(fill, unit, row, (struct lmn__span){ record.data, record.len }, &receipt,
+                        err);
+    if (st == LMN_OK)
+        st = lmn__job_enter(job, unit->fill, action->receipt,
+                            (struct lmn__span){ receipt.data, receipt.len }, err);
+    lmn__buf_deinit(&record);
+    lmn__buf_deinit(&receipt);
+    return st;
+}

@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * job.h - a job of the local engine, as its files share it.
+ *
+ * Three threads of the caller's process touch a job:
+ *
+ *   the caller     reads and writes `locked` only
+ *   the driver     owns everything else
+ *   the committer  has the fills of a commit, journal and plan, from LMN__ACTION_COMMIT until it
+ * has told the driver that it is done; the driver leaves a fill alone that is `busy`
+ *
+ * What a worker sends for a busy fill waits in its socket.
+ */
+#ifndef LMN_ENGINE_JOB_H
+#define LMN_ENGINE_JOB_H
+
+#include <leman/job.h>
+
+#include "engine/crew.h"
+#include "engine/inputs.h"
+#include "engine/outputs.h"
+#include "engine/places.h"
+#include "job/assemble.h"
+#include "job/machine.h"
+#include "job/plan.h"
+#include "os/host.h"
+#include "os/socket.h"
+#include "os/thread.h"
+
+enum { LMN__JOB_EVENTS_MAX = 64, LMN__JOB_ID_CHARS = 64 };
+
+/* A plan, kept as long as units may point into it. */
+struct lmn__job_plan {
+    struct lmn__plan plan;
+    struct lmn__job_plan *older;
+};
+
+/* A function of the job, and the columns that it fills. */
+struct lmn__job_fill {
+    struct lmn_job_function function; /* everything copied into the job's arena */
+    uint64_t version;                 /* first 8 bytes of its hash */
+    int32_t field_id;
+    struct lmn__journal *journal;
+    struct lmn__job_plan *plan;
+    bool busy;
+    uint64_t unsynced; /* receipts entered since the last sync */
+    /* Of the driver, for cells that it enters itself; open from the first one on. */
+    struct lmn__inputs inputs;
+    struct lmn__outputs outputs;
+    struct lmn__page_sink *sink;
+    uint64_t own_fragment, own_layout; /* where its sink writes */
+    uint64_t own_version;
+};
+
+/* A unit of the machine, by its number. */
+struct lmn__job_unit {
+    uint32_t fill;
+    uint64_t version;                          /* of the table */
+    const struct lmn__plan_fragment *fragment; /* in a plan of the fill */
+    uint64_t *before; /* rows of `todo` before each range; one more than there are ranges */
+    bool dropped, committed;
+};
+
+/* A thread of a worker. */
+struct lmn__job_slot {
+    bool busy;
+    uint64_t task, unit;
+};
+
+enum lmn__job_worker_state { LMN__CREW_NONE, LMN__CREW_LOADING, LMN__CREW_READY };
+
+/* A worker of the machine, by its number. */
+struct lmn__job_worker {
+    struct lmn__crew_worker *crew; /* NULL: not started */
+    enum lmn__job_worker_state state;
+    uint32_t answered; /* threads that are ready */
+    uint64_t began_ns;
+    bool dead; /* to be told to the machine */
+    uint64_t memory_bytes, memory_peak;
+    uint64_t rows_before, read_before, call_before, write_before; /* of processes that ended */
+    uint64_t look_ns, look_cpu_ns, look_call_ns; /* of the last look at how its threads get on */
+    char death[160];                             /* how the last one ended, or why it was killed */
+    bool killed;                                 /* by the engine; `death` says why */
+    struct lmn_error failure;                    /* of its setup */
+};
+
+/* A receipt on its way into a journal. */
+struct lmn__job_receipt {
+    uint32_t fill;
+    uint64_t number;
+};
+
+/* A commit, given to the committer and back. */
+struct lmn__job_commit {
+    uint64_t number;
+    uint64_t *unit;
+    uint64_t unit_count;
+    enum lmn_status status;
+    struct lmn_error error;
+    uint64_t version;
+    bool *moved; /* by fill: it has another plan now */
+};
+
+struct lmn_job {
+    struct lmn_env *env; /* counted */
+    struct lmn__arena arena;
+    struct lmn_table *given; /* the caller's handle, counted */
+    struct lmn_table *table; /* the job's own */
+    char id[LMN__JOB_ID_CHARS];
+    char root[LMN__HOST_PATH_CHARS]; /* of the table */
+    struct lmn_job_options options;  /* copied into the arena */
+    struct lmn__job_fill *fill;
+    uint32_t fill_count;
+
+    struct lmn__machine *machine;
+    struct lmn__job_unit *unit;
+    uint64_t unit_count, unit_room;
+    uint32_t worker_count, threads;
+    struct lmn__job_worker *worker;
+    struct lmn__job_slot *slot;
+    struct lmn__job_receipt *receipt; /* entered, not synced */
+    uint64_t receipt_count, receipt_room;
+    struct {
+        uint32_t fill;
+        struct lmn__span bytes;
+    } offered;                 /* the receipt of the result that is being told */
+    struct lmn__places places; /* what of the machine the job holds */
+    uint64_t rows_resumed, bytes_written;
+    uint64_t started_ns, status_ns, record_ns, cancel_ns, memory_ns;
+    int64_t started_at_ns; /* time of day */
+    bool finished, broken;
+    uint64_t version;      /* of the last commit */
+    uint64_t read_version; /* that the job began at */
+    bool stop_told, turns_told;
+    int inside_fd; /* for lmn_job_serve(), moved there; under the mutex */
+    enum lmn__outcome outcome;
+    struct lmn_error error;   /* why it failed or stopped */
+    struct lmn_error blocker; /* a full disk: stop, not failure */
+    char event[LMN__JOB_EVENTS_MAX][200];
+    int64_t event_at_ns[LMN__JOB_EVENTS_MAX];
+    uint32_t event_count;
+
+    struct lmn__wake wake;
+    struct lmn__thread driver, committer;
+    bool has_committer;
+    struct lmn__mutex mutex;
+    struct lmn__cond cond;      /* the job has ended */
+    struct lmn__cond committed; /* a commit is asked for, or the end */
+    struct {
+        struct lmn_job_status status;
+        bool stop, stop_now, ended;
+        bool commit_asked, commit_done, committer_ends;
+        struct lmn__job_commit commit;
+    } locked;
+};
+
+/* The thread that runs a job, from its plan to its end. */
+void lmn__job_drive(void *job);
+/* The thread that commits for it. */
+void lmn__job_commit_main(void *job);
+
+/* fills.c: journals are opened and plans made; units are added to the machine. */
+LMN_MUST_USE enum lmn_status lmn__job_open_fills(struct lmn_job *job, struct lmn_error *err);
+LMN_MUST_USE enum lmn_status lmn__job_plan_fill(struct lmn_job *job, struct lmn__job_fill *fill,
+                                                struct lmn_error *err);
+LMN_MUST_USE enum lmn_status lmn__job_add_units(struct lmn_job *job, uint32_t fill,
+                                                struct lmn_error *err);
+void lmn__job_close_fills(struct lmn_job *job);
+struct lmn__assemble_options lmn__job_assembly(struct lmn_job *job, struct lmn__job_fill *fill);
+/* The physical rows of ordinals of a unit, in `range`, which has room for all that it has. */
+uint64_t lmn__job_rows(const struct lmn__job_unit *unit, struct lmn__ordinals rows,
+                       struct lmn__row_range *range);
+
+/* actions.c: tell the machine and do what it answers. */
+LMN_MUST_USE enum lmn_status lmn__job_tell(struct lmn_job *job, struct lmn__event event,
+                                           struct lmn_error *err);
+/* Enter a result that was accepted. */
+LMN_MUST_USE enum lmn_status lmn__job_enter(struct lmn_job *job, uint32_t fill, uint64_t receipt,
+                                            struct lmn__span bytes, struct lmn_error *err);
+
+/* crew_talk.c, crew_watch.c: what workers are told and say, how they die, their limits. */
+LMN_MUST_USE enum lmn_status lmn__job_start_worker(struct lmn_job *job, uint32_t worker,
+                                                   struct lmn_error *err);
+LMN_MUST_USE enum lmn_status lmn__job_send_task(struct lmn_job *job,
+                                                const struct lmn__action *action,
+                                                struct lmn_error *err);
+LMN_MUST_USE enum lmn_status lmn__job_hear(struct lmn_job *job, uint32_t worker, uint32_t thread,
+                                           struct lmn_error *err);
+LMN_MUST_USE enum lmn_status lmn__job_bury(struct lmn_job *job, uint32_t worker,
+                                           struct lmn_error *err);
+void lmn__job_watch(struct lmn_job *job, uint64_t now_ns);
+void lmn__job_release_worker(struct lmn_job *job, uint32_t worker, bool kill);
+
+/* fail_row.c: enter a failed cell for a row that ends its worker. */
+LMN_MUST_USE enum lmn_status lmn__job_fail_row(struct lmn_job *job,
+                                               const struct lmn__action *action,
+                                               struct lmn_error *err);
+
+/* status.c, record.c */
+void lmn__job_set_state(struct lmn_job *job, enum lmn_job_state state);
+LMN_PRINTF(2, 3) void lmn__job_say(struct lmn_job *job, const char *fmt, ...);
+/* Note something that people want to know later. */
+LMN_PRINTF(2, 3) void lmn__job_note(struct lmn_job *job, const char *fmt, ...);
+void lmn__job_update(struct lmn_job *job, uint64_t now_ns);
+void lmn__job_write_record(struct lmn_job *job, bool durable);
+bool lmn__job_is_cancelled(struct lmn_job *job);
+
+/* jobs.c: LMN_E_INVALID when an id is none. */
+LMN_MUST_USE enum lmn_status lmn__job_check_id(const char *id, struct lmn_error *err);
+
+/* job.c: the first 8 bytes of a hash of 64 hex digits. */
+LMN_MUST_USE enum lmn_status lmn__job_version(const char *version, uint64_t *number_out,
+                                              struct lmn_error *err);
+
+/* admission.c: how many workers there may be; waits for others. False: the job was stopped. */
+LMN_MUST_USE enum lmn_status lmn__job_admit(struct lmn_job *job, bool *stopped_out,
+                                            struct lmn_error *err);
+
+#endif

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * protocol.h - what an engine and its workers say to each other.
+ *
+ * Each thread of a worker has a stream of bytes of its own. A frame is
+ *
+ *   u32  bytes of the message
+ *   u8   kind
+ *   the message, protobuf
+ *
+ * The engine sends SETUP once per job, with it the descriptor of a shared page (page.h), and gets a
+ * READY. Then it sends TASKs, one at a time; the worker answers with RESULTs, each of which is a
+ * receipt for rows from the front of what is left of the task, asks for space with GRANT in
+ * between, and ends with DONE or FAILED. Both sides are of one version of this library.
+ */
+#ifndef LMN_ENGINE_PROTOCOL_H
+#define LMN_ENGINE_PROTOCOL_H
+
+#include "base/proto.h"
+
+enum { LMN__PROTOCOL_VERSION = 1, LMN__FRAME_HEAD_BYTES = 5, LMN__FRAME_BYTES_MAX = 1 << 28 };
+
+enum lmn__message_kind {
+    /* from the engine */
+    LMN__MESSAGE_SETUP = 1,
+    LMN__MESSAGE_TASK,
+    LMN__MESSAGE_GRANTED,
+    /* from the worker */
+    LMN__MESSAGE_READY,
+    LMN__MESSAGE_GRANT,
+    LMN__MESSAGE_RESULT,
+    LMN__MESSAGE_DONE,
+    LMN__MESSAGE_FAILED,
+    LMN__MESSAGE_KINDS
+};
+
+/* A function, and the columns that it fills. */
+struct lmn__setup_fill {
+    struct lmn__span name;
+    struct lmn__span code;
+    uint64_t function; /* first 8 bytes of the version hash */
+    struct lmn__pb_spans output, input;
+    uint32_t batch_rows;
+    uint64_t checkpoint_rows;
+    struct lmn__span dir; /* of the fill, in the table's store */
+};
+
+struct lmn__setup_message {
+    uint32_t protocol;
+    uint64_t engine_pid;
+    uint32_t slot;         /* in the shared page */
+    struct lmn__span root; /* the table's folder */
+    uint64_t version;      /* of the table, for the schemas */
+    bool unsynced;
+    struct lmn__pb_list fill; /* struct lmn__setup_fill */
+};
+
+struct lmn__task_message {
+    uint64_t task;
+    uint32_t fill;
+    uint64_t version; /* of the table that is read */
+    uint64_t fragment_id, layout;
+    uint64_t ordinal;          /* of the first row in its unit */
+    struct lmn__pb_u64s first; /* physical rows ... */
+    struct lmn__pb_u64s count; /* ... in ranges */
+    uint64_t batch_rows_max;   /* 0: as the function asks */
+    bool gaps_are_dead;
+};
+
+struct lmn__grant_message {
+    uint32_t file; /* enum lmn__grant_file */
+    uint64_t bytes;
+};
+
+/* The answer, and that to SETUP: a status, and what comes with it. */
+struct lmn__answer_message {
+    uint32_t status;
+    uint32_t os_errno;
+    struct lmn__span message;
+    uint64_t position; /* GRANTED */
+    uint64_t task;     /* DONE, FAILED */
+};
+
+struct lmn__result_message {
+    uint64_t task;
+    uint64_t ordinal, count;
+    uint64_t failed_count;
+    uint64_t bytes; /* of the values, about */
+    struct lmn__span receipt;
+};
+
+extern const struct lmn__pb_message lmn__setup_pb;
+extern const struct lmn__pb_message lmn__task_pb;
+extern const struct lmn__pb_message lmn__grant_pb;
+extern const struct lmn__pb_message lmn__answer_pb;
+extern const struct lmn__pb_message lmn__result_pb;
+
+/* A frame that was received; the body is a view. */
+struct lmn__frame {
+    enum lmn__message_kind kind;
+    struct lmn__span body;
+};
+
+/*
+ * The first frame of `bytes`; frame_out->body.data is NULL when it is not all there yet.
+ * *used_out is its length in all.
+ *
+ * LMN_E_CORRUPT  no frame starts so
+ */
+LMN_MUST_USE enum lmn_status lmn__frame_parse(struct lmn__span bytes, struct lmn__frame *frame_out,
+                                              size_t *used_out, struct lmn_error *err);
+
+/* Append a frame; failure shows in the buffer. */
+void lmn__frame_put(struct lmn__buf *buf, enum lmn__message_kind kind,
+                    const struct lmn__pb_message *message, const void *in);
+
+/*
+ * Decode and check what numbers depend on: a task's ranges are pairs that rise, the protocol is
+ * ours. Views point into the frame.
+ */
+LMN_MUST_USE enum lmn_status lmn__setup_decode(struct lmn__span body, struct lmn__arena *arena,
+                                               struct lmn__setup_message *setup_out,
+                                               struct lmn_error *err);
+LMN_MUST_USE enum lmn_status lmn__task_decode(struct lmn__span body, struct lmn__arena *arena,
+                                              struct lmn__task_message *task_out,
+                                              struct lmn_error *err);
+
+/* What an error says, as an answer; views point into *err. And back: the status. */
+struct lmn__answer_message lmn__answer_of(const struct lmn_error *err);
+enum lmn_status lmn__answer_error(const struct lmn__answer_message *answer, struct lmn_error *err);
+
+#endif

@@ -1,0 +1,318 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A thread of a worker: frames in, frames out. SETUP may come again, for the next job: everything
+ * of the one before is closed first; what the operations keep of a function is their business.
+ */
+#include <leman/worker.h>
+
+#include <string.h>
+
+#include "base/error.h"
+#include "engine/serving.h"
+#include "os/process.h"
+
+static void close_fills(struct lmn__serving *serving)
+{
+    for (uint32_t i = 0; i < serving->fill_count; i++) {
+        struct lmn__serving_fill *fill = &serving->fill[i];
+
+        lmn__page_sink_close(fill->sink);
+        lmn__inputs_close(&fill->inputs);
+        lmn__outputs_close(&fill->outputs);
+        fill->sink = NULL;
+        fill->open = false;
+    }
+}
+
+static void forget_job(struct lmn__serving *serving)
+{
+    close_fills(serving);
+    serving->fill_count = 0;
+    lmn_table_release(serving->table);
+    serving->table = NULL;
+    lmn_store_release(serving->store);
+    serving->store = NULL;
+    serving->loaded = UINT32_MAX;
+    lmn__shared_close(&serving->shared);
+    serving->page = NULL;
+    lmn__arena_deinit(&serving->arena);
+    lmn__arena_init(&serving->arena, serving->env, 0);
+}
+
+static enum lmn_status open_version(struct lmn__serving *serving, uint64_t version,
+                                    struct lmn_error *err)
+{
+    const struct lmn_table_options options = { .version = version };
+
+    if (serving->table != NULL && lmn_table_version(serving->table) == version)
+        return LMN_OK;
+    close_fills(serving);
+    lmn_table_release(serving->table);
+    return lmn_table_open(serving->store, &options, &serving->table, err);
+}
+
+/* A lmn__grant_fn. */
+static enum lmn_status ask_for_space(void *context, enum lmn__grant_file file, uint64_t bytes,
+                                     uint64_t *position_out, struct lmn_error *err)
+{
+    struct lmn__serving *serving = context;
+    struct lmn__grant_message grant = { .file = file, .bytes = bytes };
+    struct lmn__answer_message answer = { 0 };
+    struct lmn__arena arena;
+    struct lmn__frame frame;
+    enum lmn_status st = lmn__channel_put(&serving->channel, LMN__MESSAGE_GRANT, &lmn__grant_pb,
+                                          &grant, err);
+
+    *position_out = 0;
+    if (st == LMN_OK)
+        st = lmn__channel_flush(&serving->channel, true, err);
+    if (st == LMN_OK)
+        st = lmn__channel_wait(&serving->channel, &frame, err);
+    if (st != LMN_OK)
+        return st;
+    if (frame.body.data == NULL || frame.kind != LMN__MESSAGE_GRANTED)
+        return lmn_fail(err, LMN_E_IO, "the engine is gone");
+    lmn__arena_init(&arena, serving->env, 0);
+    st = lmn__pb_decode(&lmn__answer_pb, frame.body, &arena, &answer, err);
+    if (st == LMN_OK)
+        st = lmn__answer_error(&answer, err);
+    *position_out = answer.position;
+    lmn__arena_deinit(&arena);
+    return st;
+}
+
+static enum lmn_status open_fill(struct lmn__serving *serving, struct lmn__serving_fill *fill,
+                                 struct lmn_error *err)
+{
+    const struct lmn__setup_fill *setup = fill->setup;
+    const char *dir = lmn__arena_strndup(&serving->arena, setup->dir.data, setup->dir.len);
+    enum lmn_status st;
+
+    if (dir == NULL)
+        return lmn__arena_fail(&serving->arena, "the folder of a fill", err);
+    st = lmn__inputs_open(&fill->inputs, serving->table, fill->input, (uint32_t)setup->input.count,
+                          err);
+    if (st == LMN_OK)
+        st = lmn__outputs_open(&fill->outputs, serving->table, fill->output,
+                               (uint32_t)setup->output.count, setup->function, err);
+    if (st == LMN_OK) {
+        struct lmn__page_sink_options options = {
+            .store = serving->store,
+            .dir = dir,
+            .schema = &fill->outputs.all,
+            .file_version = fill->outputs.file_version,
+            .grant = ask_for_space,
+            .context = serving,
+            .unsynced = serving->setup.unsynced,
+        };
+
+        st = lmn__page_sink_open(&options, &fill->sink, err);
+    }
+    fill->open = st == LMN_OK;
+    return st;
+}
+
+enum lmn_status lmn__serving_load(struct lmn__serving *serving, uint32_t fill,
+                                  struct lmn_error *err)
+{
+    const struct lmn__setup_fill *setup = serving->fill[fill].setup;
+    enum lmn_status st;
+
+    if (serving->loaded == fill)
+        return LMN_OK;
+    serving->loaded = UINT32_MAX;
+    atomic_store(&serving->page->phase, LMN__PHASE_SETUP);
+    st = serving->ops->setup(serving->ops->context,
+                             setup->code.data != NULL ? (const void *)setup->code.data : "",
+                             setup->code.len, err);
+    atomic_store(&serving->page->phase, LMN__PHASE_IDLE);
+    if (st == LMN_OK)
+        serving->loaded = fill;
+    else
+        lmn__fail_within(err, st, "function \"%.*s\"", (int)setup->name.len,
+                         (const char *)setup->name.data);
+    return st;
+}
+
+enum lmn_status lmn__serving_enter(struct lmn__serving *serving, uint32_t fill, uint64_t version,
+                                   struct lmn_error *err)
+{
+    enum lmn_status st;
+
+    if (serving->page == NULL || fill >= serving->fill_count)
+        return lmn_fail(err, LMN_E_CORRUPT, "a task of function %u, of which there are %u", fill,
+                        serving->fill_count);
+    st = open_version(serving, version, err);
+    if (st == LMN_OK && !serving->fill[fill].open)
+        st = open_fill(serving, &serving->fill[fill], err);
+    return st == LMN_OK ? lmn__serving_load(serving, fill, err) : st;
+}
+
+static enum lmn_status copy_names(struct lmn__arena *arena, const struct lmn__pb_spans *spans,
+                                  const char ***name_out, struct lmn_error *err)
+{
+    const char **name = lmn__arena_array(arena, spans->count + 1, sizeof *name);
+
+    *name_out = name;
+    for (size_t i = 0; name != NULL && i < spans->count; i++) {
+        name[i] = lmn__arena_strndup(arena, spans->item[i].data, spans->item[i].len);
+        if (name[i] == NULL)
+            name = NULL;
+    }
+    return name != NULL ? LMN_OK : lmn__arena_fail(arena, "names of columns", err);
+}
+
+/* Keep what SETUP says; the frame does not last. */
+static enum lmn_status keep_setup(struct lmn__serving *serving, struct lmn__span body,
+                                  struct lmn_error *err)
+{
+    uint8_t *copy = lmn__arena_alloc(&serving->arena, body.len + 1);
+    const struct lmn__setup_fill *setup;
+    enum lmn_status st;
+
+    if (copy == NULL)
+        return lmn__arena_fail(&serving->arena, "a job's setup", err);
+    memcpy(copy, body.data, body.len);
+    st = lmn__setup_decode((struct lmn__span){ copy, body.len }, &serving->arena, &serving->setup,
+                           err);
+    if (st != LMN_OK)
+        return st;
+    setup = serving->setup.fill.item;
+    serving->fill = lmn__arena_array(&serving->arena, serving->setup.fill.count,
+                                     sizeof *serving->fill);
+    if (serving->fill == NULL)
+        return lmn__arena_fail(&serving->arena, "a job's functions", err);
+    serving->fill_count = (uint32_t)serving->setup.fill.count;
+    for (uint32_t i = 0; st == LMN_OK && i < serving->fill_count; i++) {
+        serving->fill[i].setup = &setup[i];
+        st = copy_names(&serving->arena, &setup[i].output, &serving->fill[i].output, err);
+        if (st == LMN_OK)
+            st = copy_names(&serving->arena, &setup[i].input, &serving->fill[i].input, err);
+    }
+    return st;
+}
+
+static enum lmn_status map_page(struct lmn__serving *serving, struct lmn_error *err)
+{
+    size_t slots = (size_t)serving->setup.slot + 1;
+    int fd = serving->channel.pass;
+    enum lmn_status st;
+
+    if (fd < 0)
+        return lmn_fail(err, LMN_E_CORRUPT, "a setup without a shared page");
+    serving->channel.pass = -1;
+    st = lmn__shared_open(fd, slots * sizeof(struct lmn__page), &serving->shared, err);
+    if (st == LMN_OK)
+        serving->page = (struct lmn__page *)serving->shared.memory + serving->setup.slot;
+    return st;
+}
+
+/*
+ * The engine's death ends this process, a call in progress too. An engine that died before that was
+ * arranged is seen by the changed parent.
+ */
+static enum lmn_status end_with_engine(const struct lmn__serving *serving, struct lmn_error *err)
+{
+    int64_t engine = (int64_t)serving->setup.engine_pid;
+
+    if (engine == lmn__process_self())
+        return LMN_OK;
+    lmn__process_end_with_parent();
+    return lmn__process_parent() == engine ? LMN_OK : lmn_fail(err, LMN_E_IO, "the engine is gone");
+}
+
+static enum lmn_status set_up(struct lmn__serving *serving, struct lmn__span body,
+                              struct lmn_error *err)
+{
+    const char *root;
+    enum lmn_status st;
+
+    forget_job(serving);
+    st = keep_setup(serving, body, err);
+    if (st == LMN_OK)
+        st = end_with_engine(serving, err);
+    if (st == LMN_OK)
+        st = map_page(serving, err);
+    if (st != LMN_OK)
+        return st;
+    root = lmn__arena_strndup(&serving->arena, serving->setup.root.data, serving->setup.root.len);
+    if (root == NULL)
+        return lmn__arena_fail(&serving->arena, "the folder of a table", err);
+    st = lmn_store_open_local(serving->env, root, &serving->store, err);
+    return st == LMN_OK ? lmn__serving_enter(serving, 0, serving->setup.version, err) : st;
+}
+
+static enum lmn_status send_answer(struct lmn__serving *serving, enum lmn__message_kind kind,
+                                   uint64_t task, const struct lmn_error *failure,
+                                   struct lmn_error *err)
+{
+    struct lmn__answer_message answer = { 0 };
+    enum lmn_status st;
+
+    if (failure != NULL)
+        answer = lmn__answer_of(failure);
+    answer.task = task;
+    st = lmn__channel_put(&serving->channel, kind, &lmn__answer_pb, &answer, err);
+    return st == LMN_OK ? lmn__channel_flush(&serving->channel, true, err) : st;
+}
+
+static enum lmn_status run_task(struct lmn__serving *serving, struct lmn__span body,
+                                struct lmn_error *err)
+{
+    struct lmn_error failure = { 0 };
+    struct lmn__task_message task;
+    struct lmn__arena arena;
+    enum lmn_status st;
+
+    lmn__arena_init(&arena, serving->env, 0);
+    st = lmn__task_decode(body, &arena, &task, &failure);
+    if (st == LMN_OK)
+        st = lmn__serving_enter(serving, task.fill, task.version, &failure);
+    if (st == LMN_OK)
+        st = lmn__serving_run(serving, &task, &failure);
+    lmn__arena_deinit(&arena);
+    if (st == LMN_OK)
+        return send_answer(serving, LMN__MESSAGE_DONE, task.task, NULL, err);
+    failure.status = st;
+    return send_answer(serving, LMN__MESSAGE_FAILED, task.task, &failure, err);
+}
+
+static enum lmn_status answer_frame(struct lmn__serving *serving, const struct lmn__frame *frame,
+                                    struct lmn_error *err)
+{
+    struct lmn_error failure = { 0 };
+    enum lmn_status st;
+
+    switch (frame->kind) {
+    case LMN__MESSAGE_SETUP:
+        st = set_up(serving, frame->body, &failure);
+        failure.status = st;
+        return send_answer(serving, LMN__MESSAGE_READY, 0, st == LMN_OK ? NULL : &failure, err);
+    case LMN__MESSAGE_TASK:
+        return run_task(serving, frame->body, err);
+    default:
+        return lmn_fail(err, LMN_E_CORRUPT, "the engine sent a message of kind %d", frame->kind);
+    }
+}
+
+enum lmn_status lmn_worker_serve(int fd, const struct lmn_worker_ops *ops, struct lmn_error *err)
+{
+    struct lmn__serving serving = { .ops = ops, .loaded = UINT32_MAX, .shared = { .fd = -1 } };
+    struct lmn__frame frame = { 0 };
+    enum lmn_status st = lmn__env_resolve(NULL, &serving.env, err);
+
+    if (st != LMN_OK)
+        return st;
+    lmn__channel_init(&serving.channel, serving.env, fd);
+    lmn__arena_init(&serving.arena, serving.env, 0);
+    do {
+        st = lmn__channel_wait(&serving.channel, &frame, err);
+        if (st == LMN_OK && frame.body.data != NULL)
+            st = answer_frame(&serving, &frame, err);
+    } while (st == LMN_OK && frame.body.data != NULL);
+    forget_job(&serving);
+    lmn__arena_deinit(&serving.arena);
+    lmn__channel_deinit(&serving.channel);
+    lmn_env_release(serving.env);
+    return st;
+}
