@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * ingest.h - read the rows of other formats: Arrow IPC, CSV, JSON lines.
+ * ingest.h - read the rows of other formats: Arrow IPC, CSV, JSON lines, ArrayRecord.
  *
  * A file, or standard input, becomes an Arrow stream that is read as it is asked for: the memory in
  * use is that of a batch. Text files have no types; they are taken from the first rows, or from a
@@ -14,10 +14,30 @@
 
 #include <leman/arrow_abi.h>
 #include <leman/env.h>
+#include <leman/table.h>
+
+/* What to do with input that does not fit or does not decode. */
+enum lmn_bad_input {
+    LMN_BAD_FAIL, /* the call fails and names the place */
+    LMN_BAD_SKIP, /* leave the row out, and of a damaged file what follows; tell of it */
+    LMN_BAD_NULL /* make the value null, if that is possible, and leave out otherwise; tell of it */
+};
+
+/* What was wrong with the input, and where. Texts are borrowed for the call that tells of it. */
+struct lmn_problem {
+    const char *part;    /* the shard or file */
+    uint64_t offset;     /* in it */
+    const char *key;     /* of the row; "" when it is not known */
+    const char *field;   /* "" when it is the row or the file as a whole */
+    const char *message; /* ends with what is wrong */
+};
+
+typedef void (*lmn_problem_fn)(void *self, const struct lmn_problem *problem);
 
 /* A zeroed struct asks for the defaults. All pointers are borrowed for the call. */
 struct lmn_ingest_options {
-    const char *format;               /* "arrow", "csv", "jsonl"; NULL: told by content and name */
+    const char *format;               /* "arrow", "csv", "jsonl", "array_record"; NULL: told by
+                                         content and name */
     const struct ArrowSchema *schema; /* of a text file: a struct of the columns */
     uint32_t sample_rows_max;         /* rows that types are taken from; default 10,000 */
     uint32_t batch_rows_max;          /* of text files; default 8192 */
@@ -51,5 +71,18 @@ LMN_API LMN_MUST_USE enum lmn_status lmn_ingest_open(struct lmn_env *env, const 
                                                      const struct lmn_ingest_options *options,
                                                      struct ArrowArrayStream *stream_out,
                                                      struct lmn_error *err);
+
+/*
+ * The files that `pattern` stands for, as absolute paths: "{000..099}" and "{a,b}" as in a shell,
+ * then "*", "?" and "[...]"; a directory stands for the files in it whose names end in `ending`
+ * (NULL: all). Braces name files whether they are there or not. The caller frees the list.
+ *
+ * LMN_E_NOT_FOUND  nothing matches
+ * LMN_E_INVALID    braces that do not close, or more than a million files
+ */
+LMN_API LMN_MUST_USE enum lmn_status lmn_ingest_expand(struct lmn_env *env, const char *pattern,
+                                                       const char *ending,
+                                                       struct lmn_name_list *list_out,
+                                                       struct lmn_error *err);
 
 #endif

@@ -263,10 +263,10 @@ static enum lmn_status put_bool(struct lmn__column *column, struct lmn__span tex
     return st != LMN_OK ? st : lmn__builder_put_bits(column->builder, &bit, 0, 1, err);
 }
 
-/* Room for one string or binary of `len` bytes. */
-static enum lmn_status add_variable(struct lmn__builder *builder, size_t len, uint8_t **data_out,
-                                    struct lmn_error *err)
+enum lmn_status lmn__column_add_bytes(struct lmn__column *column, size_t len, uint8_t **data_out,
+                                      struct lmn_error *err)
 {
+    struct lmn__builder *builder = column->builder;
     uint32_t width = builder->layout->bits / 8;
     uint8_t *offset;
     uint64_t base;
@@ -283,7 +283,7 @@ static enum lmn_status put_text(struct lmn__column *column, struct lmn__span tex
                                 struct lmn_error *err)
 {
     uint8_t *data;
-    enum lmn_status st = add_variable(column->builder, text.len, &data, err);
+    enum lmn_status st = lmn__column_add_bytes(column, text.len, &data, err);
 
     if (st == LMN_OK && text.len != 0)
         memcpy(data, text.data, text.len);
@@ -315,7 +315,7 @@ static enum lmn_status put_base64(struct lmn__column *column, struct lmn__span t
             return no_fit(column, text, err);
     }
     len = text.len / 4 * 3 - padding;
-    st = add_variable(column->builder, len, &data, err);
+    st = lmn__column_add_bytes(column, len, &data, err);
     for (size_t i = 0, done = 0; st == LMN_OK && i < text.len; i++) {
         int digit = base64_digit(text.data[i]);
 

@@ -61,6 +61,10 @@ LMN_MUST_USE enum lmn_status lmn__column_put_null(struct lmn__column *column,
 LMN_MUST_USE enum lmn_status lmn__column_put_text(struct lmn__column *column, struct lmn__span text,
                                                   struct lmn_error *err);
 
+/* Room for one text or binary of `len` bytes, which the caller writes to *data_out as they are. */
+LMN_MUST_USE enum lmn_status lmn__column_add_bytes(struct lmn__column *column, size_t len,
+                                                   uint8_t **data_out, struct lmn_error *err);
+
 /* Start a list or a struct; the caller appends to its children, and then ends a fixed list. */
 LMN_MUST_USE enum lmn_status lmn__column_open(struct lmn__column *column, struct lmn_error *err);
 LMN_MUST_USE enum lmn_status lmn__column_close(struct lmn__column *column, uint64_t items,

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <leman/array_record.h>
 #include <leman/ingest.h>
 
 #include "arrow/ipc_read.h"
@@ -38,10 +39,32 @@ static enum lmn_status refuse_known(struct lmn__span start, const char *path, st
     return LMN_OK;
 }
 
+/* A file of chunks begins with an empty one, whose kind stands behind block and chunk header. */
+static bool is_array_record(struct lmn__span start)
+{
+    return start.len >= 64 && start.data[8 + 40] == 's' && start.data[16] == 0x40 &&
+           start.data[32] == 0;
+}
+
+static enum lmn_status open_array_record(struct lmn_env *env, const char *path,
+                                         struct ArrowArrayStream *stream_out, struct lmn_error *err)
+{
+    struct lmn_array_record *record;
+    enum lmn_status st = lmn_array_record_open(env, path, &record, err);
+
+    if (st != LMN_OK)
+        return st;
+    st = lmn_array_record_stream(record, NULL, stream_out, err);
+    lmn_array_record_close(record); /* the stream keeps it */
+    return st;
+}
+
 static const char *detect(struct lmn__span start, const char *path)
 {
     size_t at = 0;
 
+    if (is_array_record(start) || ends_with(path, ".array_record"))
+        return "array_record";
     if (lmn__ipc_is_start(start) || ends_with(path, ".arrow") || ends_with(path, ".arrows"))
         return "arrow";
     if (ends_with(path, ".csv") || ends_with(path, ".tsv"))
@@ -74,12 +97,16 @@ static enum lmn_status open_format(struct lmn_env *env, const char *path,
         return lmn__csv_open(env, source, options, stream_out, err);
     if (strcmp(options->format, "jsonl") == 0)
         return lmn__jsonl_open(env, source, options, stream_out, err);
-    if (strcmp(options->format, "arrow") != 0)
+    if (strcmp(options->format, "arrow") != 0 && strcmp(options->format, "array_record") != 0)
         return lmn_fail(err, LMN_E_INVALID,
-                        "no format \"%.50s\"; there are \"arrow\", \"csv\" and \"jsonl\"",
+                        "no format \"%.50s\"; there are \"arrow\", \"csv\", \"jsonl\" and "
+                        "\"array_record\"",
                         options->format);
     if (options->schema != NULL)
-        return lmn_fail(err, LMN_E_INVALID, "%.200s: Arrow IPC has a schema of its own", path);
+        return lmn_fail(err, LMN_E_INVALID, "%.200s: %s has a schema of its own", path,
+                        options->format[3] == 'o' ? "Arrow IPC" : "ArrayRecord");
+    if (strcmp(options->format, "array_record") == 0)
+        return open_array_record(env, path, stream_out, err);
     return lmn__ipc_read(env, source, stream_out, err);
 }
 

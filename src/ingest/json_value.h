@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * json_value.h - JSON values into columns, and the shape that they have.
+ *
+ * The functions take one value from where the JSON reader stands. Messages name the field.
+ */
+#ifndef LMN_INGEST_JSON_VALUE_H
+#define LMN_INGEST_JSON_VALUE_H
+
+#include "ingest/column.h"
+#include "ingest/json.h"
+#include "ingest/shape.h"
+
+/* The status and message of a text that the reader could not follow. */
+enum lmn_status lmn__json_bad(const struct lmn__json *json, struct lmn_error *err);
+
+/* LMN_E_INVALID when the next value is no object. */
+LMN_MUST_USE enum lmn_status lmn__json_check_object(struct lmn__json *json, struct lmn_error *err);
+
+/* Widen `shape` by the next value. */
+LMN_MUST_USE enum lmn_status lmn__json_shape(struct lmn__json *json, struct lmn__arena *arena,
+                                             struct lmn__shape *shape, struct lmn_error *err);
+
+/*
+ * Append the next value to a column. `selective` passes over fields that have no column; otherwise
+ * they are LMN_E_INVALID, as is what does not fit.
+ */
+LMN_MUST_USE enum lmn_status lmn__json_fill(struct lmn__json *json, struct lmn__column *column,
+                                            bool selective, struct lmn_error *err);
+
+/*
+ * Append the fields of the next value, an object, to the children of `columns`, whose builder has
+ * the slot of this row already; those that it lacks become null.
+ */
+LMN_MUST_USE enum lmn_status lmn__json_fill_fields(struct lmn__json *json,
+                                                   struct lmn__column *columns, bool selective,
+                                                   struct lmn_error *err);
+
+#endif

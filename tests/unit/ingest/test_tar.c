@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Tar archives: the kinds of names and sizes, and what damage is told. */
+#include "check.h"
+#include "ingest/tar.h"
+#include "tars.h"
+
+static void open_tar(struct lmn__tar *tar, const struct lmn__buf *bytes, size_t len, bool skips)
+{
+    struct lmn__source source;
+    struct lmn_error err;
+
+    CHECK_STATUS(lmn__source_open_memory(&source, test_env(), "shard.tar",
+                                         (struct lmn__span){ bytes->data, len }, &err),
+                 LMN_OK, &err);
+    lmn__tar_init(tar, test_env(), &source, skips);
+}
+
+/* The next member has this name and content. */
+static void expect(struct lmn__tar *tar, const char *name, const char *text)
+{
+    struct lmn__tar_member member;
+    struct lmn_error err;
+    char content[64];
+    bool more;
+
+    CHECK_STATUS(lmn__tar_next(tar, &member, &more, &err), LMN_OK, &err);
+    CHECK(more);
+    CHECK_EQ(member.name.len, strlen(name));
+    CHECK_BYTES(member.name.data, name, member.name.len);
+    CHECK_EQ(member.bytes, strlen(text));
+    CHECK_STATUS(lmn__tar_read(tar, content, strlen(text), &err), LMN_OK, &err);
+    CHECK_BYTES(content, text, strlen(text));
+}
+
+static void expect_end(struct lmn__tar *tar)
+{
+    struct lmn__tar_member member;
+    struct lmn_error err;
+    bool more;
+
+    CHECK_STATUS(lmn__tar_next(tar, &member, &more, &err), LMN_OK, &err);
+    CHECK(!more);
+    lmn__tar_deinit(tar);
+}
+
+static void test_tar__names_of_all_kinds(void **state)
+{
+    static const char pax[] = "20 path=long/name.a\n";
+    static const char comment[] = "12 comment=\n";
+    struct lmn__buf bytes;
+    struct lmn__tar tar;
+    size_t prefixed;
+
+    (void)state;
+    tar_init(&bytes);
+    tar_file(&bytes, "plain.txt", "one");
+    tar_put(&bytes, "folder/", '5', NULL, 0);
+    tar_put(&bytes, "link", '2', NULL, 0);
+    tar_put(&bytes, "PaxHeader", 'x', pax, sizeof pax - 1);
+    tar_file(&bytes, "cut", "two");
+    tar_put(&bytes, "PaxGlobal", 'g', comment, sizeof comment - 1);
+    tar_put(&bytes, "././@LongLink", 'L', "gnu/long.b", 11);
+    tar_file(&bytes, "gnu/lo", "three");
+    tar_file(&bytes, "empty", "");
+    prefixed = bytes.len;
+    tar_file(&bytes, "name.c", "four");
+    memcpy(bytes.data + prefixed + 345, "some/folder", 11);
+    tar_seal(&bytes, prefixed);
+    tar_end(&bytes);
+    for (int skips = 0; skips < 2; skips++) {
+        open_tar(&tar, &bytes, bytes.len, skips != 0);
+        expect(&tar, "plain.txt", "one");
+        expect(&tar, "long/name.a", "two");
+        expect(&tar, "gnu/long.b", "three");
+        expect(&tar, "empty", "");
+        expect(&tar, "some/folder/name.c", "four");
+        expect_end(&tar);
+    }
+    lmn__buf_deinit(&bytes);
+    CHECK_EQ(live_allocations(), 0);
+}
+
+static void test_tar__sizes_of_all_kinds(void **state)
+{
+    struct lmn__tar_member member;
+    struct lmn__buf bytes;
+    struct lmn__tar tar;
+    struct lmn_error err;
+    size_t binary;
+    bool more;
+
+    (void)state;
+    tar_init(&bytes);
+    tar_put(&bytes, "x", 'x', "9 size=3\n", 9);
+    tar_put(&bytes, "pax", '0', NULL, 0);
+    lmn__buf_put(&bytes, "abc", 3);
+    lmn__buf_put_zeros(&bytes, 509);
+    binary = bytes.len;
+    tar_file(&bytes, "binary", "defg");
+    memset(bytes.data + binary + 124, 0, 12);
+    bytes.data[binary + 124] = 0x80;
+    bytes.data[binary + 135] = 4;
+    tar_seal(&bytes, binary);
+    tar_end(&bytes);
+    open_tar(&tar, &bytes, bytes.len, false);
+    expect(&tar, "pax", "abc");
+    CHECK_STATUS(lmn__tar_next(&tar, &member, &more, &err), LMN_OK, &err);
+    CHECK_EQ(member.header, binary);
+    CHECK_EQ(member.offset, binary + 512);
+    CHECK_EQ(member.bytes, 4);
+    expect_end(&tar); /* the content is passed over */
+    lmn__buf_deinit(&bytes);
+    CHECK_EQ(live_allocations(), 0);
+}
+
+static enum lmn_status read_all(const struct lmn__buf *bytes, size_t len, bool skips,
+                                uint64_t *count_out, struct lmn_error *err)
+{
+    struct lmn__tar_member member;
+    struct lmn__tar tar;
+    bool more = true;
+    enum lmn_status st = LMN_OK;
+
+    *count_out = 0;
+    open_tar(&tar, bytes, len, skips);
+    while (st == LMN_OK && more) {
+        uint8_t content[2048];
+
+        st = lmn__tar_next(&tar, &member, &more, err);
+        if (st == LMN_OK && more && !skips)
+            st = lmn__tar_read(&tar, content, member.bytes, err);
+        *count_out += st == LMN_OK && more;
+    }
+    lmn__tar_deinit(&tar);
+    return st;
+}
+
+/* Wherever an archive is cut, it is told, with the place, and never taken for whole. */
+static void test_tar__corrupt_cut_anywhere(void **state)
+{
+    struct lmn__buf bytes;
+    struct lmn_error err;
+    uint64_t count;
+    size_t whole;
+
+    (void)state;
+    tar_init(&bytes);
+    tar_file(&bytes, "a.txt", "some text");
+    tar_put(&bytes, "x", 'x', "20 path=long/name.a\n", 20);
+    tar_file(&bytes, "b.txt", "more");
+    whole = bytes.len;
+    tar_end(&bytes);
+    for (size_t len = 0; len < whole + 512; len++) {
+        for (int skips = 0; skips < 2; skips++) {
+            CHECK_STATUS(read_all(&bytes, len, skips != 0, &count, &err), LMN_E_CORRUPT, &err);
+            CHECK_HAS(err.message, "shard.tar: ends at offset ");
+        }
+    }
+    CHECK_STATUS(read_all(&bytes, whole + 512, false, &count, &err), LMN_OK, &err);
+    CHECK_EQ(count, 2);
+    lmn__buf_deinit(&bytes);
+    CHECK_EQ(live_allocations(), 0);
+}
+
+static void test_tar__corrupt_headers(void **state)
+{
+    static const char *const pax[] = { "path=x\n",   "99 path=x\n", "8 pathx\n", "9 size=x\n",
+                                       "10 path=xx", "1 path=x\n",  "0 \n",      "9 size=-\n" };
+    struct lmn__buf bytes;
+    struct lmn_error err;
+    uint64_t count;
+
+    (void)state;
+    tar_init(&bytes);
+    tar_file(&bytes, "a.txt", "text");
+    tar_file(&bytes, "b.txt", "text");
+    tar_end(&bytes);
+    bytes.data[1024 + 3] ^= 1;
+    CHECK_STATUS(read_all(&bytes, bytes.len, false, &count, &err), LMN_E_CORRUPT, &err);
+    CHECK_HAS(err.message, "no tar header at offset 1024");
+    CHECK_EQ(count, 1);
+    bytes.data[1024 + 3] ^= 1;
+    bytes.data[1024 + 124] = 'x';
+    tar_seal(&bytes, 1024);
+    CHECK_STATUS(read_all(&bytes, bytes.len, false, &count, &err), LMN_E_CORRUPT, &err);
+    memset(bytes.data + 1024 + 124, 0xff, 12); /* a negative size */
+    tar_seal(&bytes, 1024);
+    CHECK_STATUS(read_all(&bytes, bytes.len, false, &count, &err), LMN_E_CORRUPT, &err);
+    lmn__buf_deinit(&bytes);
+    for (size_t i = 0; i < sizeof pax / sizeof pax[0]; i++) {
+        tar_init(&bytes);
+        tar_put(&bytes, "x", 'x', pax[i], strlen(pax[i]));
+        tar_file(&bytes, "b.txt", "text");
+        tar_end(&bytes);
+        CHECK_STATUS(read_all(&bytes, bytes.len, false, &count, &err), LMN_E_CORRUPT, &err);
+        CHECK_HAS(err.message, "a pax header at offset 0");
+        lmn__buf_deinit(&bytes);
+    }
+    CHECK_EQ(live_allocations(), 0);
+}
+
+static void test_tar__refuses_by_name(void **state)
+{
+    static const char sparse[] = "22 GNU.sparse.major=1\n";
+    struct lmn__buf bytes;
+    struct lmn_error err;
+    uint64_t count;
+
+    (void)state;
+    tar_init(&bytes);
+    tar_put(&bytes, "s", 'S', "x", 1);
+    tar_end(&bytes);
+    CHECK_STATUS(read_all(&bytes, bytes.len, false, &count, &err), LMN_E_UNSUPPORTED, &err);
+    CHECK_HAS(err.message, "sparse");
+    lmn__buf_deinit(&bytes);
+    tar_init(&bytes);
+    tar_put(&bytes, "x", 'x', sparse, sizeof sparse - 1);
+    tar_file(&bytes, "a", "text");
+    tar_end(&bytes);
+    CHECK_STATUS(read_all(&bytes, bytes.len, false, &count, &err), LMN_E_UNSUPPORTED, &err);
+    lmn__buf_deinit(&bytes);
+    CHECK_EQ(live_allocations(), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_tar__names_of_all_kinds),
+        cmocka_unit_test(test_tar__sizes_of_all_kinds),
+        cmocka_unit_test(test_tar__corrupt_cut_anywhere),
+        cmocka_unit_test(test_tar__corrupt_headers),
+        cmocka_unit_test(test_tar__refuses_by_name),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
