@@ -30,7 +30,7 @@ help: ## this list
 
 setup: build ## install what this machine lacks, then build
 
-demo: build ## a short tour: make a table, fill a column, read it back
+demo: build ## a short tour: two functions fill columns, a kill in the middle, a resume
 	@tools/demo
 
 test: ## everything that must pass before a change is merged

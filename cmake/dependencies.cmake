@@ -23,7 +23,7 @@ endfunction()
 set(THREADS_PREFER_PTHREAD_FLAG ON)
 find_package(Threads REQUIRED)
 add_library(leman_dependencies INTERFACE)
-target_link_libraries(leman_dependencies INTERFACE Threads::Threads m)
+target_link_libraries(leman_dependencies INTERFACE Threads::Threads m ${CMAKE_DL_LIBS})
 
 add_library(leman_nanoarrow OBJECT ${NANOARROW_DIR}/nanoarrow.c)
 target_include_directories(leman_nanoarrow SYSTEM PUBLIC ${NANOARROW_DIR}/include)
