@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { OPTIONS_MAX = 24, FIRST_VALUE = 1000 };
+enum { OPTIONS_MAX = 32, FIRST_VALUE = 1000 };
 
 bool number_read(const char *text, uint64_t *value_out)
 {

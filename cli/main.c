@@ -7,9 +7,11 @@
 #include "command.h"
 
 static const struct command *const commands[] = {
-    &cmd_create,  &cmd_append,  &cmd_scan,     &cmd_take,   &cmd_count,   &cmd_update, &cmd_upsert,
-    &cmd_delete,  &cmd_columns, &cmd_versions, &cmd_tag,    &cmd_restore, &cmd_diff,   &cmd_compact,
-    &cmd_cleanup, &cmd_upgrade, &cmd_inspect,  &cmd_verify, &cmd_show
+    &cmd_create,  &cmd_append,  &cmd_ingest, &cmd_export,     &cmd_scan,    &cmd_take,
+    &cmd_count,   &cmd_update,  &cmd_upsert, &cmd_delete,     &cmd_columns, &cmd_versions,
+    &cmd_tag,     &cmd_restore, &cmd_diff,   &cmd_compact,    &cmd_cleanup, &cmd_upgrade,
+    &cmd_inspect, &cmd_verify,  &cmd_show,   &cmd_backfill,   &cmd_jobs,    &cmd_job,
+    &cmd_cancel,  &cmd_discard, &cmd_errors, &cmd_feed_bench, &cmd_cache,   &cmd_worker
 };
 
 enum { COMMAND_COUNT = sizeof commands / sizeof commands[0] };
@@ -24,6 +26,7 @@ int fail(const struct lmn_error *err)
     case LMN_E_UNSUPPORTED:
         return EXIT_USAGE;
     case LMN_E_CONFLICT:
+    case LMN_E_UNAVAILABLE:
         return EXIT_CONFLICT;
     default:
         return EXIT_FAILED;
@@ -80,7 +83,9 @@ static void print_help(FILE *out)
     for (int i = 0; i < COMMAND_COUNT; i++)
         fprintf(out, "  %-10s %s\n", commands[i]->name, commands[i]->summary);
     fputs("\n'leman COMMAND --help' tells more of a command, 'leman --version' the version.\n"
-          "exit codes: 0 done, 1 failed, 2 wrong usage or input, 5 conflict with another writer\n",
+          "exit codes: 0 done, 1 failed, 2 wrong usage or input, 3 done with failed rows or bad\n"
+          "input left out, 4 stopped and resumable, 5 conflict with another writer or held by\n"
+          "another, 130 stopped at once\n",
           out);
 }
 

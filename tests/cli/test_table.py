@@ -9,7 +9,7 @@ import pytest
 
 COMMANDS = (
     "create append scan take count update upsert delete "
-    "versions tag restore columns compact cleanup diff verify upgrade".split()
+    "versions tag restore columns compact cleanup diff verify upgrade errors".split()
 )
 ROWS = [
     {"id": 1, "name": "a cat", "n": 0.5},
@@ -421,6 +421,29 @@ def test_upgrade(leman, path, tmp_path):
     assert ok(leman("upgrade", old)) == f"{old}: version 2 has files of version 2.1\n"
     assert lance.dataset(old).to_table().to_pydict() == {"x": [1, 2]}
     assert lance.dataset(old).data_storage_version == "2.1"
+
+
+def test_errors(leman, path):
+    @package.udf
+    def sound(name: str | None) -> str:
+        if name is None:
+            raise ValueError("nobody\nthere")
+        return name.upper()
+
+    table = package.open(path)
+    fails(leman("errors", path, "name"), 2, "no function fills", "name")
+    table.add_columns({"sound": sound})
+    assert lines(leman("errors", path, "sound", "--json")) == []
+    table.backfill("sound", concurrency=0, progress=False)
+    (error,) = lines(leman("errors", path, "sound", "--json"))
+    assert (error["type"], error["message"]) == ("ValueError", "nobody\nthere")
+    assert lines(leman("take", path, error["row_id"], "--ids", "--json"))[0]["id"] == 2
+    text = ok(leman("errors", path, "sound"))
+    assert text.startswith(f"row {error['row_id']}: ValueError: nobody\n    there\n    inputs: ")
+    assert text.endswith("\n1 failed cell\n") and "raise ValueError" in text
+    assert ok(leman("errors", path, "sound", "--limit", 0)).startswith("1 failed cell, the first 0")
+    assert ok(leman("count", path, "--where", "leman_state('sound') = 'failed'")) == "1\n"
+    fails(leman("errors", path, "nothing"), 2, "nothing")
 
 
 SCHEMA = 'id int16 not null, "a name" string, at timestamp[us, UTC], price decimal(10, 2)'

@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <signal.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "ingest.h"
+#include "json.h"
+#include "python.h"
+
+static int parse(int argc, char **argv, struct ingest_arguments *arguments)
+{
+    const struct argument options[] = {
+        { "columns", ARGUMENT_LIST, &arguments->columns },
+        { "primary-key", ARGUMENT_LIST, &arguments->primary_key },
+        { "references", ARGUMENT_FLAG, &arguments->references },
+        { "on-error", ARGUMENT_TEXT, &arguments->on_error },
+        { "report", ARGUMENT_TEXT, &arguments->report },
+        { "max-parallelism", ARGUMENT_NUMBER, &arguments->parallelism },
+        { "commit-mb", ARGUMENT_NUMBER, &arguments->commit_mb },
+        { "sample", ARGUMENT_NUMBER, &arguments->sample },
+        { "group-size", ARGUMENT_NUMBER, &arguments->group_size },
+        { "again", ARGUMENT_FLAG, &arguments->again },
+        { "data-version", ARGUMENT_TEXT, &arguments->data_version },
+        { "rows-per-fragment", ARGUMENT_NUMBER, &arguments->rows },
+        { "bytes-per-fragment", ARGUMENT_NUMBER, &arguments->bytes },
+        { "message", ARGUMENT_TEXT, &arguments->message },
+        { "json", ARGUMENT_FLAG, &arguments->json },
+        { "quiet", ARGUMENT_FLAG, &arguments->quiet },
+        ROWS_ARGUMENTS(arguments->source),
+        { NULL, ARGUMENT_FLAG, NULL },
+    };
+    int rest, code = arguments_read(&cmd_ingest, options, argc, argv, &rest);
+
+    if (code != EXIT_DONE)
+        return code;
+    if (argc - rest < 3)
+        return usage(&cmd_ingest, "a kind, a table and files are wanted");
+    arguments->kind = argv[rest];
+    arguments->path = argv[rest + 1];
+    arguments->pattern = argv + rest + 2;
+    arguments->pattern_count = argc - rest - 2;
+    if (!ingest_is_native(arguments->kind))
+        return usage(&cmd_ingest, "no kind \"%s\"", arguments->kind);
+    if (arguments->on_error != NULL && strcmp(arguments->on_error, "fail") != 0 &&
+        strcmp(arguments->on_error, "skip") != 0 && strcmp(arguments->on_error, "null") != 0)
+        return usage(&cmd_ingest, "--on-error is fail, skip or null, not \"%s\"",
+                     arguments->on_error);
+    return EXIT_DONE;
+}
+
+static volatile sig_atomic_t stopped;
+
+static void stop(int number)
+{
+    (void)number;
+    if (stopped)
+        _exit(EXIT_KILLED);
+    stopped = 1;
+}
+
+/* A line that is written over, at most a few times a second. */
+static bool show_progress(void *self, const struct lmn_load_progress *progress)
+{
+    static struct timespec last;
+    struct timespec now;
+    const struct ingest_arguments *arguments = self;
+
+    if (stopped || arguments->quiet || !isatty(STDERR_FILENO))
+        return !stopped;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    if ((now.tv_sec - last.tv_sec) * 10 + (now.tv_nsec - last.tv_nsec) / 100000000 < 3)
+        return true;
+    last = now;
+    fprintf(stderr, "\r%llu of %llu parts, %llu rows, %llu MB \033[K",
+            (unsigned long long)(progress->parts_before + progress->parts_done),
+            (unsigned long long)progress->part_count, (unsigned long long)progress->rows,
+            (unsigned long long)(progress->bytes / 1000000));
+    return true;
+}
+
+static enum lmn_status load(const struct ingest_arguments *arguments, struct ingest_source *source,
+                            struct lmn_table **table_out, struct lmn_load_progress *result,
+                            struct lmn_error *err)
+{
+    struct lmn_load_options options = {
+        .write = { .encode.version = arguments->data_version,
+                   .fragment_rows_max = arguments->rows.value,
+                   .fragment_bytes_max = arguments->bytes.value,
+                   .primary_key = arguments->primary_key.item,
+                   .primary_key_count = arguments->primary_key.count,
+                   .message = arguments->message },
+        .parallelism = (uint32_t)arguments->parallelism.value,
+        .commit_bytes = arguments->commit_mb.value << 20,
+        .again = arguments->again,
+        .progress = show_progress,
+        .progress_self = (void *)arguments,
+    };
+    struct lmn_store *store;
+    enum lmn_status st = lmn_store_open_local(NULL, arguments->path, &store, err);
+
+    *table_out = NULL;
+    if (st != LMN_OK)
+        return st;
+    st = lmn_table_load_new(store, &source->load, &options, table_out, result, err);
+    if (st == LMN_E_EXISTS) {
+        st = lmn_table_open(store, NULL, table_out, err);
+        if (st == LMN_OK)
+            st = lmn_table_load(*table_out, &source->load, &options, result, err);
+    }
+    lmn_store_release(store);
+    return st;
+}
+
+static void print_result(const struct ingest_arguments *arguments, struct lmn_table *table,
+                         const struct lmn_load_progress *result, unsigned long long problems)
+{
+    if (!arguments->json) {
+        printf("version %llu: %llu rows of %llu parts loaded in %llu commits",
+               (unsigned long long)lmn_table_version(table),
+               (unsigned long long)result->rows_committed, (unsigned long long)result->parts_done,
+               (unsigned long long)result->commits);
+        if (result->parts_before != 0)
+            printf(", %llu parts were there", (unsigned long long)result->parts_before);
+        if (problems != 0)
+            printf(", %llu problems", problems);
+        printf("\n");
+        return;
+    }
+    json_open(NULL, '{');
+    json_number("version", lmn_table_version(table));
+    json_number("rows", result->rows_committed);
+    json_number("parts", result->parts_done);
+    json_number("parts_before", result->parts_before);
+    json_number("commits", result->commits);
+    json_number("problems", problems);
+    json_close('}');
+    json_end();
+}
+
+static int run(int argc, char **argv)
+{
+    static struct ingest_arguments arguments;
+    static struct ingest_source source;
+    struct lmn_load_progress result = { 0 };
+    struct lmn_table *table = NULL;
+    struct lmn_error err;
+    unsigned long long problems;
+    enum lmn_status st;
+    int code;
+
+    if (argc > 1 && python_knows(argv[1]))
+        return python_run("leman.ingest_command", "ingest", argc - 1, argv + 1);
+    code = parse(argc, argv, &arguments);
+    if (code != EXIT_DONE)
+        return code;
+    signal(SIGINT, stop);
+    signal(SIGTERM, stop);
+    st = ingest_open(&arguments, &source, &err);
+    if (st == LMN_OK)
+        st = load(&arguments, &source, &table, &result, &err);
+    if (st == LMN_OK)
+        print_result(&arguments, table, &result, atomic_load(&source.problem_count));
+    problems = atomic_load(&source.problem_count);
+    lmn_table_release(table);
+    ingest_close(&source);
+    if (st == LMN_E_CANCELLED) {
+        fprintf(stderr, "leman: stopped with %llu rows committed; the same command goes on\n",
+                (unsigned long long)result.rows_committed);
+        return EXIT_STOPPED;
+    }
+    if (st != LMN_OK)
+        return fail(&err);
+    return problems != 0 ? EXIT_PARTIAL : EXIT_DONE;
+}
+
+const struct command cmd_ingest = {
+    "ingest", "load shards and files into a table, in parallel",
+    "usage: leman ingest KIND TABLE FILES [--columns C,...] [--references]\n"
+    "                    [--on-error fail|skip|null] [--report FILE] [--max-parallelism N]\n"
+    "                    [--commit-mb N] [--again] [--sample N] [--group-size N]\n"
+    "                    [--primary-key NAME,...]\n"
+    "                    [--data-version V] [--rows-per-fragment N] [--bytes-per-fragment N]\n"
+    "                    [--message TEXT] [--json] [--quiet] [OPTION OF THE FILE ...]\n"
+    "\n"
+    "Loads FILES into directory TABLE, which is made when it is not there. FILES is one file, a\n"
+    "folder, or a pattern in quotes: \"shards/{000..099}.tar\", \"rows/*.csv\". Kinds:\n"
+    "\n"
+    "  webdataset     tar archives of samples; a sample is a row, its fields are columns\n"
+    "  array_record   ArrayRecord files; a record is a row, in column \"record\"\n"
+    "  arrow, csv, jsonl\n"
+    "                 the files that `leman append` reads, several at once\n"
+    "  parquet        Parquet files; needs Python with pyarrow\n"
+    "  files          every file is a row: path, bytes, size, mtime; needs Python with pyarrow\n"
+    "  space          the current snapshot of a Space dataset in folder FILES; needs Python\n"
+    "                 with pyarrow\n"
+    "\n"
+    "Parts are committed in groups, and the table remembers which it holds: a load that was\n"
+    "stopped or killed goes on when the same command is run again, and no part is in the table\n"
+    "twice.\n"
+    "\n"
+    "  --columns C,...    of webdataset: fields that become columns; \"name=field\" gives a name,\n"
+    "                     \"json.x\" is a field of a JSON object, \"field?\" may be missing\n"
+    "  --references       bytes stay in the files; the table refers to them\n"
+    "  --on-error X       a bad sample, or a damaged shard: fail; skip it; null for the field\n"
+    "  --report FILE      write what was left out as JSON lines\n"
+    "  --max-parallelism N  parts at once; otherwise one per processor\n"
+    "  --commit-mb N      a thread commits when its parts have so many megabytes; default 256\n"
+    "  --again            load parts that are in the table already once more\n"
+    "  --sample N         samples that tell the columns; default 1000\n"
+    "  --group-size N     rows of binary columns that a feed reads together; it does not change\n"
+    "                     how they are encoded\n"
+    "  --primary-key A,B, --data-version V, --rows-per-fragment N, --bytes-per-fragment N,\n"
+    "  --message TEXT     as for `leman create`\n"
+    "  --json             say what was done as a JSON object\n"
+    "  --quiet            show no progress\n"
+    "\n" ROWS_HELP "\n"
+    "exit codes: 3 done, with problems; 4 stopped, and the same command goes on\n",
+    run
+};

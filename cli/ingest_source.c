@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdlib.h>
+#include <string.h>
+
+#include "ingest.h"
+
+enum { SHOWN_MAX = 10 };
+
+/* The endings of the files that a folder is read for; the first word is the kind. */
+static const struct {
+    const char *kind, *ending;
+} kinds[] = {
+    { "webdataset", ".tar" },
+    { "csv", ".csv" },
+    { "jsonl", ".jsonl" },
+    { "arrow", ".arrow" },
+    { "array_record", ".array_record" },
+};
+
+static const char *ending_of(const char *kind)
+{
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
+        if (strcmp(kinds[i].kind, kind) == 0)
+            return kinds[i].ending;
+    }
+    return NULL;
+}
+
+bool ingest_is_native(const char *kind)
+{
+    return ending_of(kind) != NULL;
+}
+
+static void print_text(FILE *out, const char *text)
+{
+    for (; *text != '\0'; text++) {
+        unsigned char c = (unsigned char)*text;
+
+        if (c == '"' || c == '\\')
+            fprintf(out, "\\%c", c);
+        else if (c < ' ')
+            fprintf(out, "\\u%04x", c);
+        else
+            fputc(c, out);
+    }
+}
+
+/* Called from many threads; a line is written under the stream's own lock. */
+static void note_problem(void *self, const struct lmn_problem *problem)
+{
+    struct ingest_source *source = self;
+    unsigned long long count = atomic_fetch_add(&source->problem_count, 1);
+    FILE *out = source->report;
+
+    if (count < SHOWN_MAX)
+        fprintf(stderr, "leman: %s: offset %llu%s%s%s%s: %s\n", problem->part,
+                (unsigned long long)problem->offset, problem->key[0] != '\0' ? ": sample " : "",
+                problem->key, problem->field[0] != '\0' ? ": field " : "", problem->field,
+                problem->message);
+    if (out == NULL)
+        return;
+    flockfile(out);
+    fputs("{\"part\":\"", out);
+    print_text(out, problem->part);
+    fprintf(out, "\",\"offset\":%llu,\"key\":\"", (unsigned long long)problem->offset);
+    print_text(out, problem->key);
+    fputs("\",\"field\":\"", out);
+    print_text(out, problem->field);
+    fputs("\",\"message\":\"", out);
+    print_text(out, problem->message);
+    fputs("\"}\n", out);
+    funlockfile(out);
+}
+
+/* "name=field", "field", either with "?" behind. */
+static void read_column(char *text, struct lmn_webdataset_column *column)
+{
+    char *sign = strchr(text, '=');
+    size_t len;
+
+    *column = (struct lmn_webdataset_column){ .field = text };
+    if (sign != NULL) {
+        *sign = '\0';
+        column->name = text;
+        column->field = sign + 1;
+    }
+    len = strlen(column->field);
+    if (len > 1 && column->field[len - 1] == '?') {
+        column->optional = true;
+        ((char *)column->field)[len - 1] = '\0';
+    }
+}
+
+static enum lmn_status open_webdataset(const struct ingest_arguments *arguments,
+                                       struct ingest_source *source, struct lmn_error *err)
+{
+    static struct lmn_webdataset_column column[LIST_MAX];
+    struct lmn_webdataset_options options = { .column = column,
+                                              .column_count = arguments->columns.count,
+                                              .references = arguments->references,
+                                              .group_size = (uint32_t)arguments->group_size.value,
+                                              .report = note_problem,
+                                              .report_self = source,
+                                              .sample_rows_max =
+                                                  (uint32_t)arguments->sample.value };
+    enum lmn_status st;
+
+    for (uint32_t i = 0; i < arguments->columns.count; i++)
+        read_column((char *)arguments->columns.item[i], &column[i]);
+    if (arguments->on_error != NULL)
+        options.bad = strcmp(arguments->on_error, "skip") == 0   ? LMN_BAD_SKIP
+                      : strcmp(arguments->on_error, "null") == 0 ? LMN_BAD_NULL
+                                                                 : LMN_BAD_FAIL;
+    st = lmn_webdataset_open(NULL, (const char *const *)source->files.name, source->files.count,
+                             &options, &source->dataset, err);
+    if (st == LMN_OK)
+        source->load = lmn_webdataset_source(source->dataset);
+    return st;
+}
+
+static enum lmn_status describe_file(void *self, uint64_t part, struct lmn_load_part *part_out,
+                                     struct lmn_error *err)
+{
+    const struct ingest_source *source = self;
+    const char *path = source->files.name[part];
+    FILE *file = fopen(path, "rb");
+
+    *part_out = (struct lmn_load_part){ .name = path };
+    if (file == NULL)
+        return lmn_fail(err, LMN_E_NOT_FOUND, "%.300s cannot be read", path);
+    if (fseek(file, 0, SEEK_END) == 0)
+        part_out->bytes = (uint64_t)ftell(file);
+    fclose(file);
+    return LMN_OK;
+}
+
+static enum lmn_status open_file_part(void *self, uint64_t part,
+                                      struct ArrowArrayStream *stream_out, struct lmn_error *err)
+{
+    const struct ingest_source *source = self;
+
+    return lmn_ingest_open(NULL, source->files.name[part], &source->options, stream_out, err);
+}
+
+/* Text files take the types of the table, or else those of the first file. */
+static enum lmn_status take_types(const struct ingest_arguments *arguments,
+                                  struct ingest_source *source, struct lmn_error *err)
+{
+    struct ArrowArrayStream stream;
+    struct rows_options rows = arguments->source;
+    struct lmn_table *table = NULL;
+    enum lmn_status st;
+
+    if (strcmp(arguments->kind, "csv") != 0 && strcmp(arguments->kind, "jsonl") != 0)
+        return LMN_OK;
+    if (open_table(arguments->path, NULL, &table, NULL) != LMN_OK)
+        table = NULL;
+    st = open_rows(source->files.name[0], &rows, table, &stream, err);
+    lmn_table_release(table);
+    if (st != LMN_OK)
+        return st;
+    if (stream.get_schema(&stream, &source->schema) != 0)
+        st = lmn_fail(err, LMN_E_INVALID, "%.300s: its columns are not known",
+                      source->files.name[0]);
+    else
+        source->options.schema = &source->schema;
+    stream.release(&stream);
+    return st;
+}
+
+static enum lmn_status open_files(const struct ingest_arguments *arguments,
+                                  struct ingest_source *source, struct lmn_error *err)
+{
+    size_t len = strlen(arguments->kind) + strlen(source->files.name[0]) + 2;
+
+    source->options = arguments->source.ingest;
+    source->options.format = arguments->kind;
+    if (arguments->source.delimiter != NULL)
+        source->options.delimiter = arguments->source.delimiter[0];
+    source->title = malloc(len);
+    if (source->title == NULL)
+        return lmn_fail(err, LMN_E_NO_MEMORY, "no memory");
+    snprintf(source->title, len, "%s %s", arguments->kind, source->files.name[0]);
+    source->load = (struct lmn_load_source){ .self = source,
+                                             .name = source->title,
+                                             .part_count = source->files.count,
+                                             .describe = describe_file,
+                                             .open = open_file_part };
+    return take_types(arguments, source, err);
+}
+
+enum lmn_status ingest_open(const struct ingest_arguments *arguments, struct ingest_source *source,
+                            struct lmn_error *err)
+{
+    const char *ending = ending_of(arguments->kind);
+    struct lmn_name_list more;
+    enum lmn_status st;
+
+    /* Several patterns are one in braces; commas cannot be in names then. */
+    if (arguments->pattern_count != 1)
+        return lmn_fail(err, LMN_E_INVALID,
+                        "one pattern of files is wanted: quote it, or write {a,b}");
+    st = lmn_ingest_expand(NULL, arguments->pattern[0], ending, &more, err);
+    if (st != LMN_OK)
+        return st;
+    source->files = more;
+    if (arguments->report != NULL) {
+        source->report = fopen(arguments->report, "w");
+        if (source->report == NULL)
+            return lmn_fail(err, LMN_E_IO, "%.300s cannot be written", arguments->report);
+    }
+    return strcmp(arguments->kind, "webdataset") == 0 ? open_webdataset(arguments, source, err)
+                                                      : open_files(arguments, source, err);
+}
+
+void ingest_close(struct ingest_source *source)
+{
+    lmn_webdataset_close(source->dataset);
+    lmn_name_list_free(&source->files);
+    if (source->schema.release != NULL)
+        source->schema.release(&source->schema);
+    if (source->report != NULL)
+        fclose(source->report);
+    free(source->title);
+}

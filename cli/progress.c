@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "progress.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { LOOK_MS = 100, PLAIN_MS = 5000, LINE_CHARS = 512 };
+
+static volatile sig_atomic_t asked, interrupted;
+
+static void on_signal(int number)
+{
+    asked = 1;
+    if (number == SIGINT)
+        interrupted++;
+}
+
+static void catch_signals(void)
+{
+    struct sigaction action;
+
+    memset(&action, 0, sizeof action);
+    action.sa_handler = on_signal;
+    sigemptyset(&action.sa_mask);
+    sigaction(SIGINT, &action, NULL);
+    sigaction(SIGTERM, &action, NULL);
+    sigaction(SIGHUP, &action, NULL);
+}
+
+void bytes_text(uint64_t bytes, char *text, size_t text_bytes)
+{
+    static const char *const unit[] = { "bytes", "KiB", "MiB", "GiB", "TiB" };
+    double value = (double)bytes;
+    int i = 0;
+
+    for (; value >= 1024 && i < 4; i++)
+        value /= 1024;
+    snprintf(text, text_bytes, i == 0 ? "%.0f %s" : "%.1f %s", value, unit[i]);
+}
+
+/* Rows per second, and how long the rest takes. */
+static void speed_text(const struct lmn_job_status *status, char *text, size_t text_bytes)
+{
+    uint64_t seen = status->rows_resumed + status->rows_computed;
+    uint64_t left = status->rows_planned > seen ? status->rows_planned - seen : 0;
+    double rate = status->elapsed_ms > 0
+                      ? (double)status->rows_computed * 1000 / (double)status->elapsed_ms
+                      : 0;
+
+    if (rate <= 0)
+        text[0] = '\0';
+    else if (left == 0)
+        snprintf(text, text_bytes, ", %.0f rows/s", rate);
+    else
+        snprintf(text, text_bytes, ", %.0f rows/s, ETA %.0f s", rate, (double)left / rate);
+}
+
+void progress_line(const struct lmn_job_status *status, char *line, size_t line_bytes)
+{
+    char speed[64], memory[32];
+
+    if (status->message[0] != '\0') {
+        snprintf(line, line_bytes, "%s", status->message);
+        return;
+    }
+    speed_text(status, speed, sizeof speed);
+    bytes_text(status->memory_bytes, memory, sizeof memory);
+    snprintf(line, line_bytes,
+             "Rows computed: %llu of %llu, Rows checkpointed: %llu, Rows committed: %llu, "
+             "Rows failed: %llu%s, %u workers, %s",
+             (unsigned long long)(status->rows_resumed + status->rows_computed),
+             (unsigned long long)status->rows_planned,
+             (unsigned long long)status->rows_checkpointed,
+             (unsigned long long)status->rows_committed, (unsigned long long)status->rows_failed,
+             speed, status->workers_ready, memory);
+}
+
+/* Show a line over the one before, or below it where it is not a terminal. */
+static void show(const char *line, bool terminal)
+{
+    if (terminal)
+        fprintf(stderr, "\r\033[K%s", line);
+    else
+        fprintf(stderr, "%s\n", line);
+    fflush(stderr);
+}
+
+/* What signals ask for. Returns true when the job was killed. */
+static bool obey(struct lmn_job *job, bool *told, bool terminal)
+{
+    if (asked == 0)
+        return false;
+    if (interrupted > 1) {
+        lmn_job_stop(job, true);
+        return true;
+    }
+    if (!*told) {
+        *told = true;
+        lmn_job_stop(job, false);
+        fprintf(stderr, "%sstopping: what was computed is kept; Ctrl-C again kills the workers\n",
+                terminal ? "\r\033[K" : "");
+    }
+    return false;
+}
+
+bool progress_wait(struct lmn_job *job, bool quiet)
+{
+    bool terminal = isatty(STDERR_FILENO) != 0, told = false, killed = false, shown = false;
+    uint64_t next_ms = 0;
+    struct lmn_job_status status;
+    char line[LINE_CHARS], before[LINE_CHARS] = "";
+
+    catch_signals();
+    while (!lmn_job_wait(job, LOOK_MS)) {
+        killed = obey(job, &told, terminal) || killed;
+        lmn_job_status(job, &status);
+        progress_line(&status, line, sizeof line);
+        if (quiet || status.state == LMN_JOB_PLANNING || strcmp(line, before) == 0 ||
+            (status.rows_planned == 0 && status.message[0] == '\0') ||
+            (!terminal && status.elapsed_ms < next_ms))
+            continue;
+        show(line, terminal);
+        shown = true;
+        memcpy(before, line, sizeof before);
+        next_ms = status.elapsed_ms + PLAIN_MS;
+    }
+    if (shown && terminal)
+        fprintf(stderr, "\r\033[K");
+    return killed;
+}

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * progress.h - a job while it runs: what is shown of it, and the signals that end it.
+ */
+#ifndef LEMAN_CLI_PROGRESS_H
+#define LEMAN_CLI_PROGRESS_H
+
+#include "command.h"
+
+/*
+ * Wait for the end of a job and show on standard error how it goes: one line that changes on a
+ * terminal, a line now and then elsewhere, nothing when `quiet`. SIGINT, SIGTERM and SIGHUP stop
+ * it, so that it can be resumed; a second SIGINT kills it. Returns true when it was killed.
+ */
+bool progress_wait(struct lmn_job *job, bool quiet);
+
+/* The counters of a job as one line, without its end. */
+void progress_line(const struct lmn_job_status *status, char *line, size_t line_bytes);
+
+/* "1.5 GiB" */
+void bytes_text(uint64_t bytes, char *text, size_t text_bytes);
+
+#endif
