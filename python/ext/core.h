@@ -18,6 +18,11 @@ struct module_state {
     PyTypeObject *file_type;
     PyTypeObject *writer_type;
     PyTypeObject *table_type;
+    PyTypeObject *buffer_type;
+    PyTypeObject *job_type;
+    PyTypeObject *feed_type;
+    PyTypeObject *webdataset_type;
+    PyTypeObject *array_record_type;
     PyObject *base_error;
     PyObject *error[16]; /* exception classes by status */
 };
@@ -54,17 +59,54 @@ struct ArrowArrayStream *stream_of(PyObject *capsule);
 /* Module function: the schema of a stream, as a capsule. */
 PyObject *stream_schema(PyObject *module, PyObject *capsule);
 
+/* A type as the tuple that schema.c describes. NULL on failure. */
+PyObject *schema_spec(const struct ArrowSchema *schema);
+
+/* Module functions: types as tuples, to and from capsules. */
+PyObject *schema_make(PyObject *module, PyObject *spec);
+PyObject *schema_describe(PyObject *module, PyObject *capsule);
+
+/* Module functions: columns as lists of values; see values.c. */
+PyObject *array_length(PyObject *module, PyObject *capsule);
+PyObject *values_columns(PyObject *module, PyObject *args);
+PyObject *values_array(PyObject *module, PyObject *args);
+PyObject *values_lists(PyObject *module, PyObject *args);
+
 /* Module functions: directories of tables. */
 PyObject *database_list(PyObject *module, PyObject *args);
 PyObject *database_drop(PyObject *module, PyObject *args);
 PyObject *database_rename(PyObject *module, PyObject *args);
 
+/* Module functions: files of rows; load.c. */
+PyObject *ingest_expand(PyObject *module, PyObject *args);
+PyObject *ingest_open(PyObject *module, PyObject *args, PyObject *kwargs);
+
+/* Module function: array_record.c. */
+PyObject *array_record_write(PyObject *module, PyObject *args);
+
 /* Module function: evaluate(text, schema, array). */
 PyObject *expr_evaluate(PyObject *module, PyObject *args);
+
+/* Module functions: jobs of a table, and serving one. */
+PyObject *job_plan(PyObject *module, PyObject *args);
+PyObject *job_records(PyObject *module, PyObject *args);
+PyObject *job_cancel(PyObject *module, PyObject *args);
+PyObject *job_discard(PyObject *module, PyObject *args);
+PyObject *worker_serve(PyObject *module, PyObject *args);
+
+/* Module functions: functions in C. */
+PyObject *c_function(PyObject *module, PyObject *args);
+PyObject *c_function_bind(PyObject *module, PyObject *args);
+PyObject *c_worker_run(PyObject *module, PyObject *unused);
 
 /* Types, one per file. */
 PyTypeObject *file_type_new(PyObject *module);
 PyTypeObject *writer_type_new(PyObject *module);
 PyTypeObject *table_type_new(PyObject *module);
+PyTypeObject *buffer_type_new(PyObject *module);
+PyTypeObject *job_type_new(PyObject *module);
+PyTypeObject *feed_type_new(PyObject *module);
+PyTypeObject *webdataset_type_new(PyObject *module);
+PyTypeObject *array_record_type_new(PyObject *module);
 
 #endif

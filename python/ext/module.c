@@ -21,6 +21,21 @@ static int module_exec(PyObject *module)
     state->table_type = table_type_new(module);
     if (state->table_type == NULL || PyModule_AddType(module, state->table_type) < 0)
         return -1;
+    state->buffer_type = buffer_type_new(module);
+    if (state->buffer_type == NULL || PyModule_AddType(module, state->buffer_type) < 0)
+        return -1;
+    state->job_type = job_type_new(module);
+    if (state->job_type == NULL || PyModule_AddType(module, state->job_type) < 0)
+        return -1;
+    state->feed_type = feed_type_new(module);
+    if (state->feed_type == NULL || PyModule_AddType(module, state->feed_type) < 0)
+        return -1;
+    state->webdataset_type = webdataset_type_new(module);
+    if (state->webdataset_type == NULL || PyModule_AddType(module, state->webdataset_type) < 0)
+        return -1;
+    state->array_record_type = array_record_type_new(module);
+    if (state->array_record_type == NULL || PyModule_AddType(module, state->array_record_type) < 0)
+        return -1;
     return PyModule_AddStringConstant(module, "__version__", lmn_version());
 }
 
@@ -31,6 +46,11 @@ static int module_traverse(PyObject *module, visitproc visit, void *arg)
     Py_VISIT(state->file_type);
     Py_VISIT(state->writer_type);
     Py_VISIT(state->table_type);
+    Py_VISIT(state->buffer_type);
+    Py_VISIT(state->job_type);
+    Py_VISIT(state->feed_type);
+    Py_VISIT(state->webdataset_type);
+    Py_VISIT(state->array_record_type);
     Py_VISIT(state->base_error);
     for (int i = 0; i < 16; i++)
         Py_VISIT(state->error[i]);
@@ -44,6 +64,11 @@ static int module_clear(PyObject *module)
     Py_CLEAR(state->file_type);
     Py_CLEAR(state->writer_type);
     Py_CLEAR(state->table_type);
+    Py_CLEAR(state->buffer_type);
+    Py_CLEAR(state->job_type);
+    Py_CLEAR(state->feed_type);
+    Py_CLEAR(state->webdataset_type);
+    Py_CLEAR(state->array_record_type);
     Py_CLEAR(state->base_error);
     for (int i = 0; i < 16; i++)
         Py_CLEAR(state->error[i]);
@@ -55,7 +80,25 @@ static PyMethodDef module_methods[] = {
     { "database_list", database_list, METH_VARARGS, "The names of the tables in a directory." },
     { "database_drop", database_drop, METH_VARARGS, "Remove a table." },
     { "database_rename", database_rename, METH_VARARGS, "Give a table another name." },
+    { "expand", ingest_expand, METH_VARARGS, "The files that a pattern stands for." },
+    { "open_rows", (PyCFunction)(void (*)(void))ingest_open, METH_VARARGS | METH_KEYWORDS,
+      "The rows of a file, as a stream." },
+    { "write_array_record", array_record_write, METH_VARARGS, "Write a file of records." },
     { "evaluate", expr_evaluate, METH_VARARGS, "An expression for each row of a batch." },
+    { "schema_make", schema_make, METH_O, "A type, given as a tuple, as a capsule." },
+    { "schema_describe", schema_describe, METH_O, "The type in a capsule, as a tuple." },
+    { "array_length", array_length, METH_O, "The number of rows in a capsule." },
+    { "values_columns", values_columns, METH_VARARGS, "The columns of a batch, as lists." },
+    { "values_array", values_array, METH_VARARGS, "Values as a batch: (array, what is wrong)." },
+    { "values_lists", values_lists, METH_VARARGS, "A column of lists of numbers, by its buffers." },
+    { "job_plan", job_plan, METH_VARARGS, "What a job would do, as JSON." },
+    { "job_records", job_records, METH_VARARGS, "The jobs of a table, as JSON." },
+    { "job_cancel", job_cancel, METH_VARARGS, "Ask a job to stop." },
+    { "job_discard", job_discard, METH_VARARGS, "Drop what a job has not committed." },
+    { "c_function", c_function, METH_VARARGS, "Version and code of a function in C." },
+    { "c_function_bind", c_function_bind, METH_VARARGS, "The type that it gives." },
+    { "c_worker_run", c_worker_run, METH_NOARGS, "Run functions in C for an engine." },
+    { "worker_serve", worker_serve, METH_VARARGS, "Run functions for an engine." },
     { NULL, NULL, 0, NULL },
 };
 

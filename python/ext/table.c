@@ -23,8 +23,7 @@ static int read_version(PyObject *kwargs, struct lmn_table_options *options_out)
     return ok ? 0 : -1;
 }
 
-/* Takes `table` over. */
-static PyObject *table_wrap(PyTypeObject *type, struct lmn_table *table)
+PyObject *table_wrap(PyTypeObject *type, struct lmn_table *table)
 {
     struct table_object *self =
         (struct table_object *)((allocfunc)PyType_GetSlot(type, Py_tp_alloc))(type, 0);
@@ -37,9 +36,8 @@ static PyObject *table_wrap(PyTypeObject *type, struct lmn_table *table)
     return (PyObject *)self;
 }
 
-/* A table in the directory `root`, or table `name` of the database in it. */
-static enum lmn_status open_store(const char *root, const char *name, struct lmn_store **store_out,
-                                  struct lmn_error *err)
+enum lmn_status open_table_store(const char *root, const char *name, struct lmn_store **store_out,
+                                 struct lmn_error *err)
 {
     if (name == NULL)
         return lmn_store_open_local(NULL, root, store_out, err);
@@ -58,7 +56,7 @@ static PyObject *table_open(PyTypeObject *type, PyObject *args, PyObject *kwargs
     if (!PyArg_ParseTuple(args, "sz", &root, &name) || read_version(kwargs, &options) < 0)
         return NULL;
     Py_BEGIN_ALLOW_THREADS
-        st = open_store(root, name, &store, &err);
+        st = open_table_store(root, name, &store, &err);
         if (st == LMN_OK)
             st = lmn_table_open(store, &options, &table, &err);
         lmn_store_release(store);
@@ -142,7 +140,7 @@ static PyObject *table_create(PyObject *type, PyObject *args, PyObject *kwargs)
     if (stream == NULL || write_args_read(kwargs, &write) < 0)
         return NULL;
     Py_BEGIN_ALLOW_THREADS
-        st = open_store(root, name, &store, &err);
+        st = open_table_store(root, name, &store, &err);
         if (st == LMN_OK)
             st = lmn_table_create(store, stream, &write.options, &table, &err);
         lmn_store_release(store);
@@ -240,6 +238,8 @@ static PyObject *table_version(PyObject *op, void *closure)
 static PyMethodDef table_methods[] = {
     { "create", (PyCFunction)(void (*)(void))table_create,
       METH_VARARGS | METH_KEYWORDS | METH_CLASS, "Make a table of the rows of a stream." },
+    { "load_new", (PyCFunction)(void (*)(void))table_load_new,
+      METH_VARARGS | METH_KEYWORDS | METH_CLASS, "Make a table of the parts of a source." },
     { "schema", table_schema, METH_NOARGS, "The Arrow type of the rows, as a capsule." },
     { "refresh", table_refresh, METH_NOARGS, "Move to the newest version." },
     { "checkout", WITH_KEYWORDS(table_checkout), "Move to another version." },
@@ -252,6 +252,7 @@ static PyMethodDef table_methods[] = {
     { "take_ids", WITH_KEYWORDS(table_take_ids), "Rows by row id, as a pair of capsules." },
     { "count", table_count, METH_VARARGS, "How many rows match." },
     { "append", WITH_KEYWORDS(table_append), "Append the rows of a stream." },
+    { "load", WITH_KEYWORDS(table_load), "Append the parts of a source." },
     { "overwrite", WITH_KEYWORDS(table_overwrite), "Replace rows and schema." },
     { "delete", table_delete, METH_VARARGS, "Delete rows; their number." },
     { "update", table_update, METH_VARARGS, "Set columns of rows; their number." },
@@ -263,6 +264,14 @@ static PyMethodDef table_methods[] = {
     { "drop_columns", table_drop_columns, METH_O, "Drop columns." },
     { "rename_column", table_rename_column, METH_VARARGS, "Give a column another name." },
     { "widen_column", table_widen_column, METH_VARARGS, "Give a column a wider type." },
+    { "add_function_columns", table_add_function_columns, METH_VARARGS,
+      "Add empty columns that a function fills." },
+    { "set_function", table_set_function, METH_VARARGS, "Record another function." },
+    { "function", table_function, METH_VARARGS, "What is recorded of a column's function." },
+    { "cells", table_cells, METH_VARARGS, "The cells of a column by state." },
+    { "put_function", table_put_function, METH_VARARGS, "Store code; its hash." },
+    { "get_function", table_get_function, METH_VARARGS, "Stored code by its hash." },
+    { "errors", table_errors, METH_VARARGS, "Failed cells, as a stream." },
     { "versions", table_versions, METH_NOARGS, "All versions, as dicts." },
     { "tags", table_tags, METH_NOARGS, "All tags: (name, branch, version) each." },
     { "branches", table_branches, METH_NOARGS, "All branches: (name, parent, newest) each." },

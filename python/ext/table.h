@@ -16,6 +16,13 @@ static inline struct lmn_table *table_of(PyObject *op)
     return ((struct table_object *)op)->table;
 }
 
+/* Wrap a table, which is taken over; NULL on failure. */
+PyObject *table_wrap(PyTypeObject *type, struct lmn_table *table);
+
+/* The store of a table in the directory `root`, or of table `name` of the database in it. */
+enum lmn_status open_table_store(const char *root, const char *name, struct lmn_store **store_out,
+                                 struct lmn_error *err);
+
 /* Write options, and what keeps their texts alive. */
 struct write_args {
     struct lmn_write_options options;
@@ -53,6 +60,10 @@ PyObject *table_delete(PyObject *op, PyObject *args);
 PyObject *table_update(PyObject *op, PyObject *args);
 PyObject *table_merge(PyObject *op, PyObject *args, PyObject *kwargs);
 
+/* Methods: load.c */
+PyObject *table_load(PyObject *op, PyObject *args, PyObject *kwargs);
+PyObject *table_load_new(PyObject *type, PyObject *args, PyObject *kwargs);
+
 /* Methods: table_columns.c */
 PyObject *table_add_null_columns(PyObject *op, PyObject *capsule);
 PyObject *table_add_columns(PyObject *op, PyObject *pairs);
@@ -60,6 +71,15 @@ PyObject *table_join_columns(PyObject *op, PyObject *args);
 PyObject *table_drop_columns(PyObject *op, PyObject *names);
 PyObject *table_rename_column(PyObject *op, PyObject *args);
 PyObject *table_widen_column(PyObject *op, PyObject *args);
+
+/* Methods: table_fill.c */
+PyObject *table_add_function_columns(PyObject *op, PyObject *args);
+PyObject *table_set_function(PyObject *op, PyObject *args);
+PyObject *table_function(PyObject *op, PyObject *args);
+PyObject *table_cells(PyObject *op, PyObject *args);
+PyObject *table_put_function(PyObject *op, PyObject *args);
+PyObject *table_get_function(PyObject *op, PyObject *args);
+PyObject *table_errors(PyObject *op, PyObject *args);
 
 /* Methods: table_versions.c */
 PyObject *table_versions(PyObject *op, PyObject *unused);

@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Versioned multimodal tables in the open Lance format."""
 
+import importlib
+import typing
+
 from leman._core import (
     CancelledError,
     ConflictError,
@@ -16,43 +19,122 @@ from leman._core import (
     UnsupportedError,
     __version__,
 )
-from leman.arrow import Batch, Scan
-from leman.database import Database, connect
-from leman.expr import Array, evaluate
-from leman.file import BlobFile, FileWriter, LanceFile, write_file
-from leman.merge import MergeBuilder, MergeResult
-from leman.table import CleanupResult, CompactResult, Table, VerifyResult, create, open
+
+if typing.TYPE_CHECKING:
+    from leman.arrow import Batch, Scan
+    from leman.database import Database, connect
+    from leman.decorator import Columns, Udf, c_udf, udf
+    from leman.expr import Array, evaluate
+    from leman.feed import Feed
+    from leman.file import BlobFile, FileWriter, LanceFile, write_file
+    from leman.ingest import LoadProgress, LoadResult, Problem, webdataset
+    from leman.jobs import BackfillResult, Job
+    from leman.merge import MergeBuilder, MergeResult
+    from leman.policy import (
+        Fail,
+        Retry,
+        Skip,
+        fail_fast,
+        retry_all,
+        retry_transient,
+        skip_on_error,
+    )
+    from leman.records import ArrayRecordFile, array_record, write_array_record
+    from leman.sources import arrow_ipc, csv, files, jsonl, parquet
+    from leman.space_dataset import space
+    from leman.table import CleanupResult, CompactResult, Table, VerifyResult, create, open
+
+# What each module defines; it is imported when one of its names is used first, as workers and short
+# scripts start faster without the others.
+_MODULES = {
+    "leman.arrow": "Batch Scan",
+    "leman.database": "Database connect",
+    "leman.expr": "Array evaluate",
+    "leman.feed": "Feed",
+    "leman.file": "BlobFile FileWriter LanceFile write_file",
+    "leman.ingest": "LoadProgress LoadResult Problem webdataset",
+    "leman.jobs": "BackfillResult Job",
+    "leman.merge": "MergeBuilder MergeResult",
+    "leman.policy": "Fail Retry Skip fail_fast retry_all retry_transient skip_on_error",
+    "leman.records": "ArrayRecordFile array_record write_array_record",
+    "leman.sources": "arrow_ipc csv files jsonl parquet",
+    "leman.space_dataset": "space",
+    "leman.table": "CleanupResult CompactResult Table VerifyResult create open",
+    "leman.decorator": "Columns Udf c_udf udf",
+}
+_HOMES = {name: module for module, names in _MODULES.items() for name in names.split()}
 
 __all__ = [
     "Array",
+    "BackfillResult",
+    "ArrayRecordFile",
     "Batch",
     "BlobFile",
     "CancelledError",
     "CleanupResult",
+    "Columns",
     "CompactResult",
     "ConflictError",
     "CorruptError",
     "Database",
     "ExistsError",
+    "Fail",
+    "Feed",
     "FileWriter",
     "FunctionError",
     "InvalidError",
+    "Job",
     "LanceFile",
     "LemanError",
+    "LoadProgress",
+    "LoadResult",
     "MemoryLimitError",
     "MergeBuilder",
     "MergeResult",
     "NotFoundError",
+    "Retry",
+    "Problem",
     "Scan",
+    "Skip",
     "StoreError",
     "Table",
+    "Udf",
     "UnavailableError",
     "UnsupportedError",
-    "__version__",
     "VerifyResult",
+    "__version__",
+    "c_udf",
+    "array_record",
+    "arrow_ipc",
     "connect",
     "create",
+    "csv",
     "evaluate",
+    "fail_fast",
     "open",
+    "retry_all",
+    "retry_transient",
+    "skip_on_error",
+    "udf",
+    "files",
+    "jsonl",
+    "open",
+    "parquet",
+    "space",
+    "webdataset",
+    "write_array_record",
     "write_file",
 ]
+
+
+def __getattr__(name):
+    home = _HOMES.get(name)
+    if home is None:
+        raise AttributeError(f"module 'leman' has no attribute {name!r}")
+    value = getattr(importlib.import_module(home), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__():
+    return sorted(__all__)

@@ -49,6 +49,15 @@ class Rows:
             stream = self._fitted(stream, schema, fill)
         self._stream = stream
 
+    @property
+    def stream(self):
+        return self._stream
+
+    @property
+    def error(self):
+        """What the iterator behind the stream has raised, or None."""
+        return self._error
+
     def __enter__(self):
         return self._stream
 

@@ -45,6 +45,7 @@ class Database:
         max_bytes_per_fragment=None,
         message=None,
         durable=True,
+        **load,
     ):
         """Make a table of data, of a schema, or of data cast to a schema.
 
@@ -58,6 +59,9 @@ class Database:
         max_rows_per_fragment, max_bytes_per_fragment: where data files are cut.
         message: kept with the version.
         durable: wait for the device; without it a crash of the machine may undo the commit.
+        load: of a source, such as ``leman.webdataset()``: max_parallelism, progress and the other
+            options of ``Table.append()``. A table whose load was stopped is finished when the same
+            call is made again.
         """
         if mode not in ("create", "overwrite"):
             raise ValueError(f'mode is "create" or "overwrite", not {mode!r}')
@@ -68,6 +72,7 @@ class Database:
             "max_bytes_per_fragment": max_bytes_per_fragment,
             "message": message,
             "durable": durable,
+            **load,
         }
         if mode == "overwrite" or exist_ok:
             try:
@@ -103,6 +108,18 @@ class Database:
         return _core.database_list(self._root)
 
     list_tables = table_names
+
+    def jobs(self):
+        """The jobs of all tables, newest first."""
+        from leman.jobs import jobs_of
+
+        return jobs_of([self.open_table(name) for name in self.table_names()])
+
+    def job(self, job_id):
+        """A job by its id."""
+        from leman.jobs import job_of
+
+        return job_of([self.open_table(name) for name in self.table_names()], job_id)
 
     def __iter__(self):
         return iter(self.table_names())

@@ -10,6 +10,7 @@ from leman import _core
 from leman.arrow import Batch, Scan, pyarrow
 from leman.data import Rows, as_schema
 from leman.file import row_numbers
+from leman.ingest import Generators, Load, Source
 from leman.literal import literal
 from leman.merge import MergeBuilder
 
@@ -34,6 +35,9 @@ _ELSEWHERE = {
     "to_batches": "scan() iterates over batches",
     "to_table": "it is called to_arrow(); scan() takes columns, where and limit",
     "scanner": "it is called scan()",
+    "get_errors": "it is called errors(column)",
+    "get_failed_row_addresses": "where=\"leman_state('column') = 'failed'\" selects failed rows",
+    "cleanup_checkpoints": "leman discard JOB drops what a job has not committed",
 }
 
 
@@ -90,12 +94,14 @@ class Table:
 
     def __init__(self, path, version=None, branch=None):
         self._set_place(path, None)
+        self._branch = branch
         self._core = _core.Table(*self._place, branch=branch, **version_options(version))
 
     def _set_place(self, path, name):
         """The directory of the table; or that of its database, and the name."""
         path = os.fspath(path)
         self._place = path, name
+        self._branch = None
         if name is None:
             self._path = path
             self._name = os.path.basename(os.path.abspath(path)).removesuffix(".lance")
@@ -107,6 +113,7 @@ class Table:
     def _open(cls, root, name, version, branch):
         self = cls.__new__(cls)
         self._set_place(root, name)
+        self._branch = branch
         self._core = _core.Table(*self._place, branch=branch, **version_options(version))
         return self
 
@@ -114,6 +121,9 @@ class Table:
     def _create(cls, root, name, data, schema, **options):
         self = cls.__new__(cls)
         self._set_place(root, name)
+        if isinstance(data, Source):
+            self._load_new(data, as_schema(schema), **options)
+            return self
         with _rows_of_new(data, schema) as stream:
             self._core = _core.Table.create(*self._place, stream, **write_options(**options))
         return self
@@ -253,6 +263,48 @@ class Table:
         )
         return Batch(*pair)
 
+    def feed(self, columns=None, batch_size=64, where=None, shuffle=True, seed=0, **options):
+        """The rows as an endless, shuffled, resumable stream of batches; returns a ``Feed``.
+
+        columns: names, and paths of nested fields; None reads all.
+        batch_size: rows of a batch of one rank.
+        where: only rows that match; they are looked up once.
+        shuffle: True: any order is as likely as any other; False: as in the table; "block": blocks
+            of rows, mixed within a window, for stores on which long reads are quick.
+        seed: the order of each epoch follows from it.
+        epochs: how many; None is without end.
+        rank, world_size: those of torch.distributed, of the environment (RANK, WORLD_SIZE), or 0
+            of 1.
+        drop_last, remainder: what becomes of rows that fill no whole step: "uneven" shares them
+            out, "pad" fills up with the first rows of the epoch, "drop" leaves them out, which is
+            drop_last=True. Otherwise "pad" with several ranks, so that all make the same number of
+            steps, and "uneven" with one.
+        format: "arrow", "numpy" or "torch"; see ``leman.feed_format``.
+        transform: a function from batch to batch, which runs in num_workers threads, or with
+            transform_in="processes" in processes.
+        pin_memory: tensors in memory that a GPU copies from by itself; None: if there is a GPU.
+        num_workers: threads that read; None is one per processor.
+        prefetch: batches that are read ahead.
+        on_error: "fail", or "replace" a row that cannot be read by another.
+        cache_dir, cache_bytes: keep what is read in a directory, up to so many bytes.
+        blobs: "bytes", or "descriptors" of where they are.
+        block_size, window_size: rows of a block and of a window, for shuffle="block".
+        pin: tag the version, so that cleanup() leaves it.
+        """
+        from leman.feed import Feed
+
+        return Feed(
+            self._place,
+            self.version,
+            self._branch,
+            columns=columns,
+            batch_size=batch_size,
+            where=where,
+            shuffle=shuffle,
+            seed=seed,
+            **options,
+        )
+
     # Writing
 
     def append(self, data, **options):
@@ -263,9 +315,64 @@ class Table:
 
         Columns are matched by name; those that the data lacks become null. Values of other types
         are cast if that loses nothing.
+
+        A source (``leman.webdataset()``, ``leman.parquet()``, ...) is loaded in parallel: several
+        parts at once, committed in groups. What is in the table already is left out, so a load that
+        was stopped goes on when it is made again. It takes these options, and returns a
+        ``LoadResult``:
+
+        max_parallelism: parts at once; None is one per processor.
+        progress: called with a ``LoadProgress`` now and then; False stops the load.
+        again: load also parts that are in the table already.
+        one_commit: all parts are one version, there as a whole or not at all.
+        commit_mb: a thread commits when its parts have this many megabytes; 256 unless told.
         """
+        if isinstance(data, Source):
+            return self._load(data, **options)
         with Rows(data, self._known_schema()) as stream:
             self._core.append(stream, **write_options(**options))
+
+    def append_from(self, sources, *, max_parallelism=None, progress=None, **options):
+        """Append what generators give, several of them at once, as one version.
+
+        sources: a function without arguments, an iterator or any data that ``append()`` takes, or a
+            list of them. Functions are called, and iterators run, in threads of their own.
+        """
+        return self._load(
+            Generators(sources),
+            max_parallelism=max_parallelism,
+            progress=progress,
+            one_commit=True,
+            **options,
+        )
+
+    def _load(self, source, **options):
+        load, write = self._new_load(source, self._known_schema(), options)
+        return load.result(load.run(lambda: self._core.load(*load.arguments, **write)))
+
+    def _load_new(self, source, schema, **options):
+        load, write = self._new_load(source, schema, options)
+        self._core, numbers = load.run(
+            lambda: _core.Table.load_new(*self._place, load.arguments, **write)
+        )
+        self._loaded = load.result(numbers)
+
+    @staticmethod
+    def _new_load(source, schema, options):
+        own = {
+            name: options.pop(name, None)
+            for name in ("max_parallelism", "progress", "again", "one_commit", "commit_mb")
+        }
+        own["again"] = bool(own["again"])
+        own["one_commit"] = bool(own["one_commit"])
+        return Load(source, schema, **own), write_options(**options)
+
+    @property
+    def loaded(self):
+        """The ``LoadResult`` of the load that made this table, if ``create_table()`` did one."""
+        return self._loaded
+
+    _loaded = None
 
     def add(self, data, mode="append", **options):
         """The same as ``append()``, or ``overwrite()`` with ``mode="overwrite"``."""
@@ -351,9 +458,21 @@ class Table:
             a dict of expressions over the row: ``{"area": "width * height"}``;
             a ``pyarrow.Schema``, or a field or list of fields: columns of nulls;
             data, as for ``append()``: columns that are joined to the rows by the key `on`, a column
-            or several, or by position without one.
+            or several, or by position without one;
+            functions made by ``@leman.udf``: ``{"caption": caption}``, with other inputs than the
+            names of its arguments ``{"caption": (caption, ["image"])}``, or a function alone that
+            returns ``leman.Columns``. The columns are empty until ``backfill()`` fills them; a
+            function that is registered already is left as it is.
         """
-        if _is_fields(columns):
+        functions = _functions_in(columns)
+        if functions:
+            from leman import registry
+
+            registry.add_functions(self, functions)
+            if isinstance(columns, Mapping) and len(functions) < len(columns):
+                named = {name for names, _, _ in functions for name in names}
+                self.add_columns({k: v for k, v in columns.items() if k not in named}, on=on)
+        elif _is_fields(columns):
             schema = as_schema([columns] if hasattr(columns, "nullable") else columns)
             self._core.add_null_columns(schema.__arrow_c_schema__())
         elif on is None and isinstance(columns, Mapping) and _are_texts(columns.values()):
@@ -375,6 +494,7 @@ class Table:
 
         rename: another name.
         data_type: a wider type; only this column, or the one the field is in, is rewritten.
+        udf: another function, for a column that one fills; no data changes.
 
         Every change is a version of its own.
         """
@@ -383,15 +503,106 @@ class Table:
             path = rest.pop("path", None)
             name = rest.pop("rename", None) or rest.pop("name", None)
             kind = rest.pop("data_type", None)
-            if path is None or rest or (name is None and kind is None):
+            udf = rest.pop("udf", None)
+            if path is None or rest or (name is None and kind is None and udf is None):
                 raise ValueError(
-                    f'an alteration has "path" and "rename" or "data_type", unlike {alteration}'
+                    'an alteration has "path" and "rename", "data_type" or "udf", unlike '
+                    f"{alteration}"
                 )
+            if udf is not None:
+                from leman import registry
+
+                registry.alter_function(self, path, udf)
             if kind is not None:
                 field = pyarrow().field(path.rpartition(".")[2], kind)
                 self._core.widen_column(path, field.__arrow_c_schema__())
             if name is not None:
                 self._core.rename_column(path, name)
+
+    # Functions
+
+    def backfill(self, columns, *, progress=None, **options):
+        """Fill columns by their functions; returns a ``BackfillResult``.
+
+        Computes the rows that are pending, failed, or whose inputs have changed. What is computed
+        is durable within seconds: after an interrupt or a crash the same call goes on from there.
+
+        columns: a column, or several, filled in one pass.
+        where: only rows that match; rows that are finished stay as they are.
+        recompute: finished rows, too.
+        retry_failed: rows that failed before are tried again.
+        concurrency: worker processes; None takes what fits, at most 8, and 0 none: functions run in
+            this thread, where a debugger sees them.
+        intra_applier_concurrency: threads in each of them.
+        batch_size, checkpoint_size, num_cpus, num_gpus, memory: instead of the function's own.
+        commit_granularity: commit after so many fragments; about once a minute unless given.
+        read_version: read the inputs of that version: a number, a tag or a time.
+        max_rows: at most so many rows.
+        timeout: seconds, after which the job checkpoints, stops and raises ``CancelledError``.
+        wait_timeout: seconds to wait for resources that other jobs hold.
+        max_worker_restarts: how often workers may die in a row outside of any call.
+        job_id: the name of the job; made up unless given.
+        on_change: "keep" or "recompute" values that an earlier version of the function has left.
+        trust: True, or its hash, to run a function that others have stored in the table.
+        progress: False shows none.
+        """
+        from leman.backfill import Request
+
+        return Request(self, columns, **options).start().run(progress)
+
+    def backfill_async(self, columns, **options):
+        """As ``backfill()``, in the background; returns a ``Job``."""
+        from leman.backfill import Request
+
+        job = Request(self, columns, **options).start()
+        job._start_serving()
+        return job
+
+    def plan_backfill(self, columns, *, sample=0, **options):
+        """What ``backfill()`` would do with these arguments, as a dict that prints well.
+
+        sample: run the functions over so many rows, to say what time and bytes a row takes.
+        """
+        from leman.backfill import Request
+
+        return Request(self, columns, **options).plan(sample)
+
+    def cells(self, column):
+        """The cells of a filled column by state: pending, ok, failed, stale."""
+        return self._core.cells(column)
+
+    def errors(self, column):
+        """The failed cells of a column, as a ``Scan``: row, type, message, traceback, inputs."""
+        return Scan(self._core, lambda: self._core.errors(column))
+
+    def jobs(self):
+        """The jobs of the table, newest first."""
+        from leman.jobs import jobs_of
+
+        return jobs_of([self])
+
+    def at(self, version):
+        """The table's core at another version, for reading."""
+        return _core.Table(*self._place, **version_options(version))
+
+    # Export
+
+    def to_parquet(self, path, columns=None, where=None, *, compression="snappy"):
+        """Write rows as a Parquet file, blobs as bytes; returns their number."""
+        scan = self.scan(columns=columns, where=where, blobs="bytes")
+        from leman.export import export_parquet
+
+        return export_parquet(scan, path, compression=compression)
+
+    def to_array_record(self, path, column, where=None, *, options="group_size:1"):
+        """Write a column as an ArrayRecord file; returns the number of records.
+
+        options: as the array_record library takes them, such as "group_size:64,zstd:3".
+        """
+        scan = self.scan(columns=[column], where=where, blobs="bytes")
+        from leman.export import export_array_record
+
+        return export_array_record(scan, path, column=column, options=options)
 
     # Versions
 
@@ -591,6 +802,20 @@ def _is_fields(columns):
     if isinstance(columns, (list, tuple)):
         return len(columns) > 0 and all(_is_fields(item) for item in columns)
     return hasattr(columns, "__arrow_c_schema__") and not hasattr(columns, "__arrow_c_stream__")
+
+
+def _functions_in(columns):
+    """Functions to register, among what is given; None without any."""
+    values = columns.values() if isinstance(columns, Mapping) else [columns]
+    marked = [
+        hasattr(value[0] if isinstance(value, tuple) and value else value, "_leman_function")
+        for value in values
+    ]
+    if not any(marked):
+        return None
+    from leman import registry
+
+    return registry.split(columns)
 
 
 def _are_texts(values):

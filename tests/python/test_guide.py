@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The examples of README.md and docs/guide/tables.md, run as they stand."""
+"""The examples of README.md and of guides, run as they stand."""
 
 import os
 import re
@@ -18,7 +18,10 @@ def blocks(path, language):
     return re.findall(rf"^```{language}\n(.*?)^```$", text, re.M | re.S)
 
 
-@pytest.mark.parametrize("path", ["README.md", "docs/guide/tables.md"])
+PAGES = ["README.md", "docs/guide/tables.md", "docs/guide/feed.md"]
+
+
+@pytest.mark.parametrize("path", [*PAGES, "docs/guide/backfill.md"])
 def test_python(path, tmp_path, monkeypatch):
     """All blocks of a page are one program."""
     monkeypatch.chdir(tmp_path)
@@ -27,7 +30,7 @@ def test_python(path, tmp_path, monkeypatch):
     exec(compile(code, path, "exec"), {})
 
 
-@pytest.mark.parametrize("path", ["README.md", "docs/guide/tables.md"])
+@pytest.mark.parametrize("path", PAGES)
 def test_shell(path, tmp_path):
     """Every line of a page succeeds."""
     (tmp_path / "pets.csv").write_text("id,kind,weight\n1,cat,4.5\n2,dog,\n3,fish,0.1\n4,cat,3\n")
@@ -37,9 +40,29 @@ def test_shell(path, tmp_path):
     (tmp_path / "bin").mkdir()
     shutil.copy(COMMAND, tmp_path / "bin/leman")
     lines = "".join(blocks(path, "sh")).splitlines()
-    assert any("leman scan" in line for line in lines)
+    assert any("leman create" in line for line in lines)
     for line in lines:
         done = subprocess.run(
             ["sh", "-c", line], cwd=tmp_path, env=environment, capture_output=True, timeout=60
         )
         assert done.returncode == 0, f"{line}: {done.stderr.decode()}"
+
+
+def test_jobs(tmp_path):
+    """The function of docs/guide/jobs.md is built, and every line of its first part succeeds."""
+    page = "docs/guide/jobs.md"
+    (tmp_path / "length.c").write_text(blocks(page, "c")[0])
+    (tmp_path / "pets.csv").write_text("id,kind\n1,cat\n2,dog\n3,fish\n")
+    (tmp_path / "more.csv").write_text("id,kind\n4,bird\n")
+    environment = dict(os.environ, XDG_STATE_HOME=str(tmp_path / "state"))
+    environment["PATH"] = f"{COMMAND.parent}{os.pathsep}{os.environ['PATH']}"
+    said = {}
+    for line in blocks(page, "sh")[0].splitlines():
+        line = line.replace("$(pkg-config --cflags leman)", f"-I{ROOT}/include")
+        done = subprocess.run(
+            ["sh", "-c", line], cwd=tmp_path, env=environment, capture_output=True, timeout=60
+        )
+        assert done.returncode == 0, f"{line}: {done.stderr.decode()}"
+        said[line] = done.stdout.decode()
+    last = [text for line, text in said.items() if "backfill" in line][-1]
+    assert "1 of 1 rows committed" in last

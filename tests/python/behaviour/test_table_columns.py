@@ -120,7 +120,8 @@ def test_alter(table):
 
 
 @pytest.mark.parametrize(
-    "alteration", [{}, {"path": "id"}, {"rename": "x"}, {"path": "id", "udf": 1, "rename": "x"}]
+    "alteration",
+    [{}, {"path": "id"}, {"rename": "x"}, {"path": "id", "nullable": 1, "rename": "x"}],
 )
 def test_alter__wrong_calls(table, alteration):
     with pytest.raises(ValueError, match="path"):

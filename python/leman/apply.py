@@ -1,0 +1,242 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Call a function over the rows of a batch: values in, a column and failed rows out."""
+
+import json
+import os
+import signal
+import threading
+import time
+import traceback
+
+from leman import _core, datatypes
+
+_PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
+_CHUNK_ROWS = 1024  # rows that are values of Python at a time: what a processor's cache holds
+_SHOWN_CHARS = 200
+_FRAMES_MAX = 20
+_TRACEBACK_CHARS = 4000
+
+# Letters of the Arrow C data interface as numpy names its types.
+_NUMPY = {
+    "c": "i1", "C": "u1", "s": "i2", "S": "u2", "i": "i4", "I": "u4", "l": "i8", "L": "u8",
+    "e": "f2", "f": "f4", "g": "f8",
+}  # fmt: skip
+
+
+class WrongResultError(TypeError):
+    """A function returned something of another type or length than it said."""
+
+
+class CallTimeoutError(TimeoutError):
+    """A call took longer than the function's timeout."""
+
+
+def _shorten(text, most=_SHOWN_CHARS):
+    return text if len(text) <= most else f"{text[:most]}… ({len(text)} characters)"
+
+
+def show(value):
+    """A value for people, cut where it is long, and never failing."""
+    if isinstance(value, (bytes, str)) and len(value) > _SHOWN_CHARS:
+        unit = "bytes" if isinstance(value, bytes) else "characters"
+        return f"{value[:64]!r}… ({len(value)} {unit})"
+    try:
+        return _shorten(repr(value))
+    except Exception as error:
+        return f"<{type(value).__name__} whose repr raises {type(error).__name__}>"
+
+
+def own_frames(error):
+    """The lines of a traceback that are not of this package."""
+    frames = [
+        frame
+        for frame in traceback.extract_tb(error.__traceback__)
+        if not os.path.abspath(frame.filename).startswith(_PACKAGE)
+    ]
+    lines = traceback.format_list(frames[-_FRAMES_MAX:])
+    lines += traceback.format_exception_only(type(error), error)
+    return _shorten("".join(lines), _TRACEBACK_CHARS)
+
+
+class _Alarm:
+    """Raises in the main thread when a call takes too long; elsewhere the job kills the worker."""
+
+    def __init__(self, seconds):
+        self.seconds = seconds
+        self.usable = seconds is not None and threading.current_thread() is threading.main_thread()
+        self._before = None
+
+    def __enter__(self):
+        if self.usable:
+            self._before = signal.signal(signal.SIGALRM, self._fire)
+            signal.setitimer(signal.ITIMER_REAL, self.seconds)
+
+    def _fire(self, number, frame):
+        raise CallTimeoutError(f"the call took longer than {self.seconds:g} s")
+
+    def __exit__(self, *unused):
+        if self.usable:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            signal.signal(signal.SIGALRM, self._before)
+
+
+class Failure:
+    """Rows that a function could not compute, as records for the journal."""
+
+    def __init__(self, udf, column, row_ids, names):
+        self.udf = udf
+        self.column = column
+        self.row_ids = row_ids
+        self.names = names
+        self.records = {}
+
+    def add(self, row, error, attempts, inputs):
+        """inputs: the values that the call was given."""
+        row_id = self.row_ids[row]
+        shown = ", ".join(
+            f"{name}={show(value)}" for name, value in zip(self.names, inputs, strict=False)
+        )
+        self.records[row] = {
+            "type": type(error).__name__,
+            "message": _shorten(str(error), 2000),
+            "traceback": own_frames(error),
+            "column": self.column,
+            "row": row_id,
+            "inputs": shown,
+            "attempts": attempts,
+            "repeat": f"{self.udf.name}.test(table, row_ids=[{row_id}])",
+        }
+
+    def job_error(self, row):
+        """What ends the job, from the record of a row."""
+        record = self.records[row]
+        return _core.FunctionError(
+            f"column {self.column!r}, row {record['row']}: {record['type']}: {record['message']} "
+            f"({record['inputs']}); repeat it by {record['repeat']}"
+        )
+
+    def sorted(self):
+        return [
+            (row, json.dumps(record, ensure_ascii=False))
+            for row, record in sorted(self.records.items())
+        ]
+
+
+class Applier:
+    """A function, set up, with how it is called and what happens when it raises."""
+
+    def __init__(self, udf, inputs, outputs, function=None):
+        """inputs: names of columns; outputs: names of columns, for messages."""
+        self.udf = udf
+        self.inputs = inputs
+        self.column = ", ".join(outputs)
+        self.kind = udf.signature.kind
+        self.single = udf.signature.outputs is None
+        self.policy = udf.options.policy
+        self.timeout = udf.options.timeout
+        self.function = udf.fresh() if function is None else function
+        annotations = list(udf.signature.annotations.values())
+        self.numpy = [
+            position
+            for position, annotation in enumerate(annotations)
+            if datatypes.is_numpy_array(datatypes.strip_optional(annotation)[0])
+        ]
+
+    def __call__(self, schema, array, row_ids, output):
+        """Capsules of a batch, the id of each row, the capsule of the struct wanted.
+
+        row_ids: a sequence, or bytes of 64-bit numbers.
+
+        The capsules are used up. Returns (capsule of the results, [(row, record of its failure)]).
+        """
+        if isinstance(row_ids, bytes):
+            row_ids = memoryview(row_ids).cast("Q")
+        failure = Failure(self.udf, self.column, row_ids, self.inputs)
+        if self.kind == "scalar":
+            made = self._by_rows(schema, array, len(row_ids), output, failure)
+        else:
+            from leman.apply_arrow import apply_batches
+
+            made = apply_batches(self, schema, array, output, failure)
+        return made, failure.sorted() if failure.records else []
+
+    # One row at a time
+
+    def _columns(self, schema, array, start, count):
+        columns = _core.values_columns(schema, array, start, count, self.numpy)
+        for position in self.numpy:
+            columns[position] = numpy_column(schema, array, position, start, count)
+        return columns
+
+    def _by_rows(self, schema, array, count, output, failure):
+        results = []
+        for start in range(0, count, _CHUNK_ROWS):
+            columns = self._columns(schema, array, start, min(_CHUNK_ROWS, count - start))
+            self._chunk(columns, start, results, failure)
+        made, wrong = _core.values_array(output, results, self.single)
+        if wrong:
+            made = self._wrong(schema, array, output, results, wrong, failure)
+        return made
+
+    def _chunk(self, columns, start, results, failure):
+        """Append the results of the rows from `start` on."""
+        iterators = [iter(column) for column in columns]
+        function = self.function if self.timeout is None else self._timed
+        end = start + len(columns[0])
+        while len(results) < end:
+            try:
+                # What map() has given before a row raises stays, and the iterators stand behind it.
+                results.extend(map(function, *iterators))
+                if len(results) == end:
+                    break
+                raise RuntimeError("the function raised StopIteration")
+            except (Exception, SystemExit) as error:
+                row = len(results)
+                arguments = [column[row - start] for column in columns]
+                results.append(self._again(row, arguments, error, failure))
+
+    def _timed(self, *arguments):
+        with _Alarm(self.timeout):
+            return self.function(*arguments)
+
+    def _again(self, row, arguments, error, failure):
+        """A row has raised: what the policy says. None where it stays failed."""
+        attempts = 1
+        while True:
+            action, seconds = self.policy.decide(error, attempts)
+            if action != "retry":
+                break
+            time.sleep(seconds)
+            attempts += 1
+            try:
+                return self._timed(*arguments)
+            except (Exception, SystemExit) as again:
+                error = again
+        failure.add(row, error, attempts, arguments)
+        if action == "fail":
+            raise failure.job_error(row) from error
+        return None
+
+    def _wrong(self, schema, array, output, results, wrong, failure):
+        """Values of another type than declared fail their rows."""
+        for row, text in wrong:
+            if row in failure.records:
+                continue
+            results[row] = None
+            error = WrongResultError(f"{self.udf.name}() returned {text}")
+            failure.add(row, error, 1, [c[0] for c in self._columns(schema, array, row, 1)])
+            if self.policy.decide(error, 1)[0] == "fail":
+                raise failure.job_error(row) from None
+        made, left = _core.values_array(output, results, self.single)
+        if left:
+            raise _core.FunctionError(f"{self.udf.name}() returned {left[0][1]}")
+        return made
+
+
+def numpy_column(schema, array, position, start, count):
+    """A column of lists of numbers as read-only numpy arrays that share its memory."""
+    import numpy
+
+    memory, letter, places = _core.values_lists(schema, array, position, start, count)
+    flat = numpy.frombuffer(memory, dtype=_NUMPY[letter])
+    return [None if place is None else flat[place[0] : place[1]] for place in places]

@@ -1,0 +1,273 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Run functions over the rows of a table: what ``table.backfill()`` does."""
+
+import json
+import math
+import os
+import shlex
+import sys
+
+from leman import _core, function, registry
+from leman.decorator import parse_bytes, refuse_options
+from leman.jobs import Job
+
+_GRACE_SECONDS = 5
+_NARROWING = 12  # calls that narrowing a batch to one row may add
+
+
+def _worker_command(language):
+    """The command that starts a worker; it finds this very package and imports nothing else."""
+    beside = os.path.join(os.path.dirname(sys.executable), "leman")
+    if language == "c" and os.access(beside, os.X_OK):
+        return [beside, "worker"]
+    root = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    main = "leman.worker import main" if language == "python" else "leman._core import c_worker_run"
+    code = f"import sys; sys.path.append({root!r}); from {main} as main; main()"
+    return [sys.executable, "-P", "-c", code]
+
+
+def _whole(name, value, least=1):
+    if value is None:
+        return 0
+    if not isinstance(value, int) or isinstance(value, bool) or value < least:
+        raise ValueError(f"{name} is a whole number of at least {least}, not {value!r}")
+    return value
+
+
+def _seconds(name, value):
+    if value is None:
+        return 0
+    if not isinstance(value, (int, float)) or isinstance(value, bool) or value <= 0:
+        raise ValueError(f"{name} is a number of seconds, not {value!r}")
+    return math.ceil(value * 1000)
+
+
+class Request:
+    """The arguments of a backfill, checked and as the library takes them."""
+
+    def __init__(
+        self,
+        table,
+        columns,
+        *,
+        where=None,
+        recompute=False,
+        retry_failed=True,
+        concurrency=None,
+        intra_applier_concurrency=1,
+        batch_size=None,
+        checkpoint_size=None,
+        commit_granularity=None,
+        num_cpus=None,
+        num_gpus=None,
+        memory=None,
+        read_version=None,
+        max_rows=None,
+        timeout=None,
+        wait_timeout=600,
+        max_worker_restarts=3,
+        job_id=None,
+        on_change=None,
+        trust=None,
+        **others,
+    ):
+        refuse_options("backfill()", others)
+        self.table = table
+        self.columns = [columns] if isinstance(columns, str) else list(columns)
+        if not self.columns:
+            raise ValueError("name a column to fill")
+        self.overrides = {
+            "batch_size": _whole("batch_size", batch_size),
+            "checkpoint_size": _whole("checkpoint_size", checkpoint_size),
+            "num_cpus": num_cpus,
+            "num_gpus": num_gpus,
+            "memory": None if memory is None else parse_bytes(memory),
+        }
+        self.in_process = concurrency == 0
+        self.threads = _whole("intra_applier_concurrency", intra_applier_concurrency)
+        self.options = {
+            "id": job_id,
+            "where": where,
+            "recompute": bool(recompute),
+            "leave_failed": not retry_failed,
+            "limited": max_rows is not None,
+            "rows_max": _whole("max_rows", max_rows, 0),
+            "concurrency": _whole("concurrency", concurrency, 0),
+            "in_process": self.in_process,
+            "threads": self.threads,
+            "commit_granularity": _whole("commit_granularity", commit_granularity),
+            "deadline_ms": _seconds("timeout", timeout),
+            "wait_ms": _seconds("wait_timeout", wait_timeout),
+            "worker_restarts_max": _whole("max_worker_restarts", max_worker_restarts),
+            "command": shlex.join(sys.argv),
+        }
+        self.core = table._core
+        if read_version is not None:
+            self.core = table.at(read_version)
+        self.name = ", ".join(self.columns)
+        self._load(trust)
+        self._choose_worker()
+        self._check_change(on_change)
+
+    def _load(self, trust):
+        """The functions, each once; one that fills several columns is named by any of them."""
+        self.functions = []
+        self.udfs = {}
+        covered = set()
+        for column in self.columns:
+            if column in covered:
+                continue
+            udf, inputs, outputs, code = registry.load(self.table, column, trust)
+            covered.update(outputs)
+            if udf.language == "python":
+                code = function.with_environment(code)
+            self.udfs[code] = udf, inputs, outputs
+            self.functions.append(self._describe(udf, inputs, outputs, code))
+
+    def _choose_worker(self):
+        languages = {udf.language for udf, _, _ in self.udfs.values()}
+        if len(languages) > 1:
+            raise _core.InvalidError(
+                "functions in C and in Python have workers of their own; fill their columns by "
+                "two calls"
+            )
+        self.language = languages.pop()
+        if not self.in_process:
+            self.options["worker"] = _worker_command(self.language)
+
+    def _describe(self, udf, inputs, outputs, code):
+        options, given = udf.options, self.overrides
+        described = {
+            "name": udf.name,
+            "version": udf.version,
+            "output": list(outputs),
+            "input": list(inputs),
+            "code": code,
+            "cpus": float(options.num_cpus if given["num_cpus"] is None else given["num_cpus"]),
+            "gpus": float(options.num_gpus if given["num_gpus"] is None else given["num_gpus"]),
+            "memory_bytes": options.memory if given["memory"] is None else given["memory"],
+            "batch_rows": given["batch_size"] or options.batch_size or 0,
+            "checkpoint_rows": given["checkpoint_size"] or options.checkpoint_size or 0,
+            **options.policy.limits(),
+        }
+        if options.timeout is not None:
+            self._limit_calls(udf, described)
+        return described
+
+    def _limit_calls(self, udf, described):
+        """The worker ends a call itself where it can; the job kills one that does not let it."""
+        seconds = udf.options.policy.seconds_max(udf.options.timeout)
+        if udf.language == "c":
+            seconds = udf.options.timeout
+        elif udf.signature.kind == "scalar":
+            described["batch_rows"] = described["batch_rows"] or 1
+            seconds *= described["batch_rows"]
+        else:
+            seconds *= _NARROWING
+        described["call_timeout_ms"] = min(math.ceil((seconds + _GRACE_SECONDS) * 1000), 2**32 - 1)
+
+    def _check_change(self, on_change):
+        """A changed function computes nothing again by itself."""
+        if on_change not in (None, "keep", "recompute"):
+            raise ValueError(
+                'on_change is "keep" (rows that have a value of the earlier function keep it) or '
+                f'"recompute" (all rows are computed again), not {on_change!r}'
+            )
+        if on_change == "recompute":
+            self.options["recompute"] = True
+        if on_change is not None or self.options["recompute"]:
+            return
+        for described in self.functions:
+            column = described["output"][0]
+            count = registry.cells_of_others(self.table, column, described["version"])
+            if count:
+                raise _core.ConflictError(
+                    f"column {column!r} has {count:,} values of another version of its function; "
+                    'say on_change="keep" to leave them and fill the other rows, or '
+                    'on_change="recompute" to compute all rows again'
+                )
+
+    def start(self):
+        core = _core.Job(self.core, self.functions, self.options)
+        return Job(core, self.name, self.table, self._serve() if self.in_process else None)
+
+    def _serve(self):
+        """What a job without workers calls in this process, where a debugger sees it."""
+        if self.language == "c":
+            return ()
+        from leman.apply import Applier
+
+        current = []
+
+        def setup(code):
+            udf, inputs, outputs = self.udfs[code]
+            current[:] = [Applier(udf, inputs, outputs)]
+
+        def apply(schema, array, row_ids, output):
+            return current[0](schema, array, row_ids, output)
+
+        return setup, apply
+
+    def plan(self, sample=0):
+        plan = json.loads(_core.job_plan(self.core, self.functions, self.options))
+        if sample:
+            plan["sample"] = self._sample(sample)
+        return Plan(plan)
+
+    def _sample(self, rows):
+        """Time and bytes of some rows, in this process."""
+        found = []
+        for udf, inputs, _outputs in self.udfs.values():
+            if udf.language == "c":
+                raise _core.UnsupportedError(f"{udf.name} is written in C and takes no sample")
+            result = udf.test(
+                self.table, rows=rows, where=self.options["where"], input_columns=inputs
+            )
+            count = max(len(result.row_ids), 1)
+            found.append(
+                {
+                    "function": udf.name,
+                    "rows": len(result.row_ids),
+                    "failed": len(result.errors),
+                    "seconds_per_row": result.seconds / count,
+                    "bytes_per_row": sum(map(_bytes_of, result.outputs)) / count,
+                }
+            )
+        return found
+
+
+def _bytes_of(value):
+    """About how much a value takes."""
+    if isinstance(value, (str, bytes)):
+        return len(value)
+    if isinstance(value, dict):
+        return sum(map(_bytes_of, value.values()))
+    if isinstance(value, (list, tuple)):
+        return sum(map(_bytes_of, value))
+    return 8
+
+
+class Plan(dict):
+    """What a backfill would do, by name; its text is for people."""
+
+    def __repr__(self):
+        return "\n".join(_plan_lines(self))
+
+
+def _plan_lines(plan, indent=""):
+    for key, value in plan.items():
+        if isinstance(value, dict):
+            yield f"{indent}{key}:"
+            yield from _plan_lines(value, indent + "  ")
+        elif isinstance(value, list) and value and all(isinstance(item, dict) for item in value):
+            yield f"{indent}{key}:"
+            for item in value:
+                yield indent + "  " + ", ".join(f"{name} {part}" for name, part in item.items())
+        else:
+            yield f"{indent}{key}: {value}"
+
+
+if __name__ == "__main__":
+    from leman.backfill_command import main
+
+    sys.exit(main())

@@ -1,0 +1,264 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Sources: rows that lie in many files, read in parallel into a table.
+
+A source names its parts (shards, files) and opens each as an Arrow stream. ``create_table()`` and
+``Table.append()`` take it like any other data and load its parts several at once; what is loaded is
+remembered in the table, so a load that was stopped goes on when the same call is made again.
+"""
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from leman import _core
+from leman.arrow import SchemaCapsule, StreamCapsule, pyarrow
+from leman.data import Rows, as_schema
+
+ON_ERROR = ("fail", "skip", "null")
+
+
+@dataclass(frozen=True)
+class Problem:
+    """What was wrong with the input, and where."""
+
+    part: str
+    offset: int
+    key: str
+    field: str
+    message: str
+
+
+@dataclass(frozen=True)
+class LoadProgress:
+    """How far a load is."""
+
+    parts: int
+    parts_before: int
+    parts_done: int
+    rows: int
+    bytes: int
+    commits: int
+    rows_committed: int
+
+
+@dataclass(frozen=True)
+class LoadResult(LoadProgress):
+    """What a load has done, and what was wrong with its input."""
+
+    problems: list = field(default_factory=list)
+
+
+class Source:
+    """Rows in parts. Subclasses have ``title``, ``parts`` and ``open(number)``."""
+
+    title = "source"
+    problems = ()
+
+    @property
+    def parts(self):
+        """(name, bytes) of each part; a path and its size, or 0."""
+        raise NotImplementedError
+
+    def open(self, number):
+        """The rows of a part: an object with ``__arrow_c_stream__``."""
+        raise NotImplementedError
+
+    @property
+    def schema(self):
+        """The columns as a ``pyarrow.Schema``."""
+        stream = self.open(0).__arrow_c_stream__()
+        return pyarrow().schema(SchemaCapsule(_core.stream_schema(stream)))
+
+    def __arrow_c_stream__(self, requested_schema=None):
+        pa = pyarrow()
+        schema = self.schema
+
+        def batches():
+            for number in range(len(self.parts)):
+                yield from pa.RecordBatchReader.from_stream(self.open(number))
+
+        reader = pa.RecordBatchReader.from_batches(schema, batches())
+        return reader.__arrow_c_stream__()
+
+
+def file_parts(paths):
+    """(path, size) of files; a missing one has size 0 and fails when it is opened."""
+    return [(path, os.path.getsize(path) if os.path.exists(path) else 0) for path in paths]
+
+
+def expand(patterns, ending=None):
+    """The files that patterns stand for: braces, globs, folders; a list of them, or one."""
+    if isinstance(patterns, (str, os.PathLike)):
+        patterns = [patterns]
+    found = []
+    for pattern in patterns:
+        found += _core.expand(os.fspath(pattern), ending)
+    return list(dict.fromkeys(found))
+
+
+class Load:
+    """One load of a source: what Python adds to the library's."""
+
+    def __init__(self, source, schema, *, max_parallelism, progress, again, one_commit, commit_mb):
+        self._source = source
+        self._schema = schema
+        self._progress = progress
+        self._error = None
+        self._rows = {}
+        names = [os.fspath(name) for name, _ in source.parts]
+        self.arguments = (
+            source.title,
+            names,
+            tuple(int(size) for _, size in source.parts),
+            self._open,
+            self._report,
+            max_parallelism or 0,
+            int((commit_mb or 0) * (1 << 20)),
+            one_commit,
+            again,
+        )
+
+    def _open(self, number):
+        try:
+            rows = Rows(self._source.open(number), self._schema)
+            self._rows[number] = rows
+            return rows.stream
+        except BaseException as error:
+            self._keep(error)
+            raise
+
+    def _report(self, numbers):
+        try:
+            if self._progress is not None:
+                return self._progress(LoadProgress(*numbers)) is not False
+            return True
+        except BaseException as error:
+            self._keep(error)
+            raise
+
+    def _keep(self, error):
+        if self._error is None:
+            self._error = error
+
+    def run(self, call):
+        """Make the call; what Python raised inside of it is raised again."""
+        try:
+            answer = call()
+            if self._error is not None:
+                raise self._error
+            return answer
+        except _core.LemanError:
+            errors = [self._error, *(rows.error for rows in self._rows.values())]
+            for error in errors:
+                if error is not None:
+                    raise error from None
+            raise
+
+    def result(self, numbers):
+        return LoadResult(*numbers, problems=list(self._source.problems))
+
+
+class Generators(Source):
+    """Iterators and other data in memory, each a part."""
+
+    title = "generators"
+
+    def __init__(self, sources):
+        if callable(sources) or not isinstance(sources, (list, tuple)):
+            sources = [sources]
+        self._sources = list(sources)
+
+    @property
+    def parts(self):
+        return [(f"generator {number}", 0) for number in range(len(self._sources))]
+
+    def open(self, number):
+        source = self._sources[number]
+        return source() if callable(source) else source
+
+
+class _WebDataset(Source):
+    def __init__(self, urls, columns, references, on_error, sample_rows, schema, group_size):
+        self._shards = expand(urls, ".tar")
+        self.title = f"webdataset {self._shards[0]}"
+        self.problems = []
+        self._core = _core.WebDataset(
+            self._shards,
+            _column_specs(columns, as_schema(schema)),
+            references,
+            on_error,
+            self._note,
+            sample_rows,
+            group_size,
+        )
+
+    def _note(self, *values):
+        self.problems.append(Problem(*values))
+
+    @property
+    def parts(self):
+        return file_parts(self._shards)
+
+    def open(self, number):
+        return StreamCapsule(self._core.shard(number))
+
+
+def _column_specs(columns, schema):
+    """(name, field, type, optional) of what users give as columns."""
+    if columns is None:
+        columns = {} if schema is None else {name: name for name in schema.names}
+    if isinstance(columns, str):
+        columns = [columns]
+    if not isinstance(columns, Mapping):
+        columns = {_default_name(name): name for name in columns}
+    specs = []
+    for name, source in columns.items():
+        optional = source.endswith("?")
+        kind = None
+        if schema is not None and name in schema.names:
+            kind = schema.field(name).__arrow_c_schema__()
+        specs.append((name, source.removesuffix("?"), kind, optional))
+    return specs
+
+
+def _default_name(source):
+    source = source.removesuffix("?")
+    _, found, member = source.partition("json.")
+    return member if found and member else source
+
+
+def webdataset(
+    urls,
+    columns=None,
+    *,
+    references=False,
+    on_error="fail",
+    schema=None,
+    sample_rows=1000,
+    group_size=None,
+):
+    """Samples of WebDataset shards, one row each.
+
+    urls: paths of tar archives: "shards/{000..099}.tar", a glob, a folder, or a list of them.
+    columns: which fields become columns: a list of fields, or a dict of columns and their fields.
+        A field is an extension ("jpg"), a field of a JSON object ("json.caption"), "__key__" or
+        "__shard__"; with "?" behind it, samples may lack it. None takes the key and every field.
+    references: binary fields are not copied; the table refers to their place in the shards.
+    on_error: what to do with a damaged shard, and with a sample that lacks a field, has one more,
+        or one that does not parse: "fail"; "skip" the sample, and what follows the damage;
+        "null" for the field. What was left out is in ``problems``.
+    schema: types of columns by name; others are told by the extension, and of JSON by the first
+        samples.
+    sample_rows: how many samples tell the columns.
+    group_size: how many rows of binary columns a feed reads together, kept as "leman:group_size" in
+        their metadata. It does not change how they are encoded.
+    """
+    check_on_error(on_error)
+    if group_size is not None and group_size < 1:
+        raise ValueError(f"group_size is at least 1, not {group_size}")
+    return _WebDataset(urls, columns, references, on_error, sample_rows, schema, group_size or 0)
+
+
+def check_on_error(on_error):
+    if on_error not in ON_ERROR:
+        raise ValueError(f'on_error is "fail", "skip" or "null", not {on_error!r}')

@@ -1,0 +1,166 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Feeds in other libraries' loaders; those that are not installed are passed over.
+
+tests/requirements-training.txt installs them.
+"""
+
+import json
+
+import leman
+import pyarrow as pa
+import pytest
+
+ROWS = 400
+
+
+@pytest.fixture
+def table(tmp_path):
+    numbers = range(ROWS)
+    rows = {
+        "id": pa.array(numbers, pa.int64()),
+        "x": pa.array([[i / ROWS, 1.0] for i in numbers], pa.list_(pa.float32(), 2)),
+        "y": pa.array([3 * i / ROWS + 2 for i in numbers], pa.float32()),
+        "words": pa.array([list(range(i % 4)) for i in numbers]),
+        "text": pa.array([str(i) for i in numbers]),
+    }
+    return leman.create(tmp_path / "t", pa.table(rows), max_rows_per_fragment=150)
+
+
+def ids(batches):
+    return [batch["id"].tolist() for batch in batches]
+
+
+def test_torch_format(table):
+    torch = pytest.importorskip("torch")
+    batch = next(table.feed(format="torch", batch_size=8))
+    assert batch["id"].dtype == torch.int64 and batch["x"].shape == (8, 2)
+    numbers = batch["id"].tolist()
+    assert [item.tolist() for item in batch["words"]] == [list(range(i % 4)) for i in numbers]
+    assert batch["text"] == [str(i) for i in numbers]
+    batch["y"] += 1  # the consumer's own memory
+    table.add_columns({"gap": "case when id > 3 then id end"})
+    with pytest.raises(ValueError, match="gap"):
+        for _ in table.feed(format="torch", epochs=1):
+            pass
+
+
+def test_torch_pins_where_there_is_a_gpu(table):
+    torch = pytest.importorskip("torch")
+    batch = next(table.feed(format="torch", batch_size=8))
+    assert batch["x"].is_pinned() == batch["words"][0].is_pinned() == torch.cuda.is_available()
+    batch = next(table.feed(format="torch", batch_size=8, pin_memory=False))
+    assert not batch["x"].is_pinned()
+
+
+def test_torch_trains(table):
+    torch = pytest.importorskip("torch")
+    torch.manual_seed(0)
+    model = torch.nn.Linear(2, 1, bias=False)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.3)
+    dataset = table.feed(format="torch", batch_size=20, columns=["x", "y"]).torch()
+    loader = torch.utils.data.DataLoader(dataset, batch_size=None, num_workers=2)
+    for epoch in range(12):
+        dataset.set_epoch(epoch)
+        for batch in loader:
+            loss = ((model(batch["x"])[:, 0] - batch["y"]) ** 2).mean()
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+    assert loss.item() < 0.01
+
+
+@pytest.mark.parametrize("method", [None, "fork", "spawn", "forkserver"])
+def test_torch_loader_keeps_the_order(table, method):
+    torch = pytest.importorskip("torch")
+    expected = ids(table.feed(format="numpy", seed=3, epochs=1, batch_size=16))
+    feed = table.feed(format="torch", seed=3, batch_size=16, num_workers=1)
+    next(feed)  # its threads run when the workers are forked
+    feed.seek(0)
+    loader = torch.utils.data.DataLoader(
+        feed.torch(),
+        batch_size=None,
+        num_workers=0 if method is None else 2,
+        multiprocessing_context=method,
+    )
+    assert ids(loader) == expected
+
+
+def test_torch_loader_with_more_workers_than_batches(table):
+    torch = pytest.importorskip("torch")
+    dataset = table.feed(format="torch", batch_size=300).torch()
+    loader = torch.utils.data.DataLoader(
+        dataset, batch_size=None, num_workers=3, persistent_workers=True
+    )
+    for _ in range(3):
+        assert sorted(i for batch in ids(loader) for i in batch) == list(range(ROWS))
+
+
+def test_torch_state_with_other_workers(table):
+    torch = pytest.importorskip("torch")
+    options = {"format": "torch", "seed": 3, "batch_size": 16}
+    dataset = table.feed(**options).torch()
+    loader = iter(torch.utils.data.DataLoader(dataset, batch_size=None, num_workers=2))
+    head = ids(next(loader) for _ in range(7))
+    state = dataset.state(7)
+    assert json.loads(state)["step"] == 7
+    del loader
+    dataset = table.feed(**options).torch()
+    dataset.restore(state)
+    rest = ids(torch.utils.data.DataLoader(dataset, batch_size=None, num_workers=3))
+    assert head + rest == ids(table.feed(epochs=1, **options))
+
+
+@pytest.mark.parametrize("workers", [0, 2])
+def test_torchdata_resumes(table, workers):
+    pytest.importorskip("torchdata")
+    from torchdata.stateful_dataloader import StatefulDataLoader
+
+    def loader():
+        dataset = table.feed(format="torch", seed=3, batch_size=16).torch()
+        return StatefulDataLoader(dataset, batch_size=None, num_workers=workers)
+
+    first = loader()
+    batches = iter(first)
+    ids(next(batches) for _ in range(7))
+    state = first.state_dict()
+    rest = ids(batches)
+    second = loader()
+    second.load_state_dict(state)
+    assert ids(second) == rest
+
+
+def test_grain_iterates(table):
+    grain = pytest.importorskip("grain.python")
+    from leman.grain import TableSource
+
+    source = TableSource(table, columns=["id", "text"])
+    assert isinstance(source, grain.RandomAccessDataSource)
+    assert source[-1] == {"id": ROWS - 1, "text": str(ROWS - 1)}
+    assert [row["id"] for row in source[[5, 3]]] == [5, 3]
+    with pytest.raises(IndexError):
+        source[ROWS]
+    sampler = grain.IndexSampler(ROWS, grain.NoSharding(), shuffle=True, num_epochs=1, seed=1)
+    loader = grain.DataLoader(
+        data_source=source,
+        sampler=sampler,
+        operations=[grain.Batch(batch_size=20)],
+        worker_count=1,
+    )
+    seen = [int(i) for batch in loader for i in batch["id"]]
+    assert sorted(seen) == list(range(ROWS)) and seen != list(range(ROWS))
+
+
+def test_ray_reads(table):
+    ray = pytest.importorskip("ray")
+    pytest.importorskip("ray.data")
+    from leman.ray_data import read_table
+
+    ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False)
+    try:
+        rows = read_table(table, columns=["id", "text"]).take_all()
+        assert {row["id"]: row["text"] for row in rows} == {i: str(i) for i in range(ROWS)}
+        some = read_table(table, columns="id", where="id < 37")
+        assert sorted(row["id"] for row in some.take_all()) == list(range(37))
+        assert some.count() == 37
+    finally:
+        ray.shutdown()

@@ -1,0 +1,220 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Files of other programs become tables, and tables such files."""
+
+import os
+
+import lance
+import leman
+import pyarrow as pa
+import pyarrow.ipc
+import pyarrow.parquet as pq
+import pytest
+from array_record.python.array_record_module import ArrayRecordReader, ArrayRecordWriter
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from leman.ingest_command import main
+
+
+def parquet_files(folder, count=3):
+    folder.mkdir()
+    for number in range(count):
+        rows = pa.table({"x": range(number * 10, number * 10 + 10), "s": ["text"] * 10})
+        pq.write_table(rows, folder / f"{number}.parquet")
+
+
+def test_parquet_files(tmp_path):
+    parquet_files(tmp_path / "in")
+    table = leman.create(tmp_path / "t.lance", leman.parquet(tmp_path / "in"), max_parallelism=2)
+    assert sorted(table.to_arrow().column("x").to_pylist()) == list(range(30))
+    assert table.append(leman.parquet(f"{tmp_path}/in/*.parquet")).parts_before == 3
+    one = leman.parquet(tmp_path / "in/1.parquet", columns=["s"])
+    assert pa.table(one).column_names == ["s"]
+    assert table.append(one, again=True).rows == 10
+    assert table.to_arrow().column("x").null_count == 10
+
+
+def test_parquet_files_that_cannot_be_read(tmp_path):
+    parquet_files(tmp_path / "in")
+    (tmp_path / "in/1.parquet").write_bytes(b"PAR1 and nothing else")
+    with pytest.raises(leman.CorruptError, match="1.parquet"):
+        leman.create(tmp_path / "t.lance", leman.parquet(tmp_path / "in"))
+    source = leman.parquet(tmp_path / "in", on_error="skip")
+    table = leman.create(tmp_path / "u.lance", source)
+    assert table.count_rows() == 20
+    assert [os.path.basename(problem.part) for problem in table.loaded.problems] == ["1.parquet"]
+
+
+def test_text_and_arrow_files(tmp_path):
+    for number in range(3):
+        (tmp_path / f"{number}.csv").write_text(f"a;b\n{number};x\n")
+        (tmp_path / f"{number}.jsonl").write_text(f'{{"a": {number}, "b": "x"}}\n')
+        rows = pa.table({"a": [number], "b": ["x"]})
+        with pa.ipc.new_file(tmp_path / f"{number}.arrow", rows.schema) as writer:
+            writer.write_table(rows)
+    sources = [
+        leman.csv(tmp_path, delimiter=";"),
+        leman.jsonl(tmp_path),
+        leman.arrow_ipc(f"{tmp_path}/{{0..2}}.arrow"),
+    ]
+    for number, source in enumerate(sources):
+        table = leman.create(tmp_path / f"{number}.lance", source)
+        rows = table.to_arrow().sort_by("a").to_pydict()
+        assert rows == {"a": [0, 1, 2], "b": ["x"] * 3}
+
+
+@pytest.mark.parametrize("references", [False, True])
+def test_a_folder_of_files(tmp_path, references):
+    contents = {f"{i}/file {i}.bin": os.urandom(i * 100) for i in range(5)}
+    for name, data in contents.items():
+        path = tmp_path / "files" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(data)
+    source = leman.files(tmp_path / "files", references=references)
+    table = leman.create(tmp_path / "t.lance", source)
+    rows = table.scan(blobs="bytes").to_arrow().to_pylist()
+    assert {row["path"]: row["bytes"] for row in rows} == contents
+    assert all(row["size"] == len(row["bytes"]) for row in rows)
+    if references:
+        blobs = lance.dataset(table.path).take_blobs("bytes", indices=list(range(5)))
+        assert [blob.readall() for blob in blobs] == [row["bytes"] for row in rows]
+
+
+record_lists = st.lists(
+    st.one_of(st.binary(max_size=40), st.integers(0, 70_000).map(lambda n: b"ab" * n)), max_size=20
+)
+
+
+@settings(max_examples=40)
+@given(
+    records=record_lists,
+    group=st.sampled_from([1, 3, 64]),
+    codec=st.sampled_from(["uncompressed", "zstd:3", "snappy", "brotli:2"]),
+    pad=st.booleans(),
+)
+def test_array_records_both_ways(tmp_path_factory, records, group, codec, pad):
+    folder = tmp_path_factory.mktemp("records")
+    options = f"group_size:{group},{codec},pad_to_block_boundary:{str(pad).lower()}"
+    theirs, ours = str(folder / "theirs.array_record"), str(folder / "ours.array_record")
+    writer = ArrayRecordWriter(theirs, options)
+    for record in records:
+        writer.write(record)
+    writer.close()
+    file = leman.ArrayRecordFile(theirs)
+    assert file.to_arrow().column(0).to_pylist() == records
+    assert leman.write_array_record(
+        ours, {"r": pa.array(records, pa.binary())}, options=options
+    ) == len(records)
+    assert leman.ArrayRecordFile(ours).to_arrow().column(0).to_pylist() == records
+    order = list(range(len(records)))[::-2]
+    assert leman.ArrayRecordFile(ours).take(order).to_pylist() == [records[i] for i in order]
+    if records:
+        reader = ArrayRecordReader(ours)
+        assert reader.num_records() == len(records)
+        assert reader.read_all() == records
+        reader.close()
+
+
+def test_array_record_files(tmp_path):
+    for number in range(3):
+        records = [b"%d" % (number * 10 + i) for i in range(10)]
+        options = f"group_size:{number + 1}"
+        leman.write_array_record(
+            tmp_path / f"{number}.array_record", {"r": records}, options=options
+        )
+    source = leman.array_record(tmp_path, column="value")
+    table = leman.create(tmp_path / "t.lance", source)
+    values = [int(value) for value in table.to_arrow().column("value").to_pylist()]
+    assert sorted(values) == list(range(30))
+    out = tmp_path / "out.array_record"
+    assert table.to_array_record(out, "value", options="group_size:64,max_parallelism:2") == 30
+    assert leman.ArrayRecordFile(out).group_size == 30
+    reader = ArrayRecordReader(str(out))
+    assert [int(value) for value in reader.read_all()] == values
+    with pytest.raises(leman.InvalidError, match="group_size:x"):
+        table.to_array_record(out, "value", options="group_size:x")
+    with pytest.raises(leman.UnsupportedError, match="transpose"):
+        table.to_array_record(out, "value", options="transpose:true")
+
+
+def test_export_of_parquet(tmp_path):
+    rows = pa.table({"x": [1, 2, 3], "s": ["a", None, "c"], "l": [[1], [], None]})
+    table = leman.create(tmp_path / "t.lance", rows)
+    assert table.to_parquet(tmp_path / "t.parquet", where="x > 1") == 2
+    assert pq.read_table(tmp_path / "t.parquet").to_pydict() == rows.slice(1).to_pydict()
+    assert os.listdir(tmp_path / ".") and not list(tmp_path.glob("*.tmp"))
+
+
+def space_dataset(folder):
+    """A dataset as Space lays it out: two index files of one snapshot, one more of a tag."""
+    for name in ("metadata", "data"):
+        (folder / name).mkdir(parents=True)
+    address = pa.struct([("_FILE", pa.string()), ("_ROW_ID", pa.int32())])
+    manifests = {}
+    for number in range(3):
+        records = [b"record %d" % (number * 4 + i) for i in range(4)]
+        writer = ArrayRecordWriter(
+            str(folder / f"data/image_{number}.array_record"), "group_size:1"
+        )
+        for record in records:
+            writer.write(record)
+        writer.close()
+        places = [
+            {"_FILE": f"data/image_{number}.array_record", "_ROW_ID": i} for i in (2, 0, 3, 1)
+        ]
+        index = pa.table(
+            {"id": [number * 4 + i for i in (2, 0, 3, 1)], "image": pa.array(places, address)}
+        )
+        pq.write_table(index, folder / f"data/index_{number}.parquet")
+        manifests[number] = f"metadata/index_manifest_{number}.parquet"
+        pq.write_table(
+            pa.table({"_FILE": [f"data/index_{number}.parquet"], "_NUM_ROWS": [4]}),
+            folder / manifests[number],
+        )
+    (folder / "metadata/entrypoint.txtpb").write_text('metadata_file: "metadata/m.txtpb"\n')
+    (folder / "metadata/m.txtpb").write_text(f"""
+type: DATASET
+schema {{
+  fields {{ names: "id" names: "image" }}
+  primary_keys: "id"
+  record_fields: "image"
+}}
+current_snapshot_id: 2
+snapshots {{ key: 0 value {{ manifest_files {{ }} }} }}
+snapshots {{
+  key: 2
+  value {{
+    snapshot_id: 2
+    manifest_files {{
+      index_manifest_files: "{manifests[0]}"
+      index_manifest_files: "{manifests[1]}"
+    }}
+  }}
+}}
+snapshots {{
+  key: 3
+  value {{ manifest_files {{ index_manifest_files: "metadata/index\\137manifest_2.parquet" }} }}
+}}
+refs {{ key: "best" value {{ reference_name: "best" snapshot_id: 3 type: TAG }} }}
+""")
+    return folder
+
+
+def test_a_space_dataset(tmp_path):
+    source = leman.space(space_dataset(tmp_path / "space"))
+    assert source.tags == {"best": 3} and source.primary_key == ["id"]
+    table = leman.create(tmp_path / "t.lance", source, primary_key=source.primary_key)
+    rows = table.scan(blobs="bytes").to_arrow().to_pylist()
+    assert sorted(row["id"] for row in rows) == list(range(8))
+    assert all(row["image"] == b"record %d" % row["id"] for row in rows)
+    tagged = pa.table(leman.space(tmp_path / "space", "best"))
+    assert tagged.column("id").to_pylist() == [10, 8, 11, 9]
+    command = ["ingest", "space", str(tmp_path / "u.lance"), str(tmp_path / "space")]
+    assert main([*command, "--version", "best"]) == 0
+    assert leman.open(tmp_path / "u.lance", version="best").count_rows() == 4
+    with pytest.raises(leman.NotFoundError, match="worst"):
+        leman.space(tmp_path / "space", "worst")
+    with pytest.raises(leman.NotFoundError, match="entrypoint"):
+        leman.space(tmp_path)
+    (tmp_path / "space/metadata/m.txtpb").write_text("schema { fields: ")
+    with pytest.raises(leman.CorruptError, match="m.txtpb"):
+        leman.space(tmp_path / "space")

@@ -1,0 +1,253 @@
+# SPDX-License-Identifier: Apache-2.0
+"""WebDataset shards become tables; tarfile and pylance are the judges."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import tarfile
+import textwrap
+
+import lance
+import leman
+import pyarrow as pa
+import pytest
+from shards import sample, write_shard, write_shards
+
+
+@pytest.fixture
+def shards(tmp_path):
+    return write_shards(tmp_path / "shards", 5, 20)
+
+
+def rows_by_key(table):
+    return {row["__key__"]: row for row in table.scan().to_arrow().to_pylist()}
+
+
+def check_rows(table, samples):
+    rows = rows_by_key(table)
+    assert table.count_rows() == len(samples) and rows.keys() == samples.keys()
+    for key, members in samples.items():
+        assert rows[key]["jpg"] == members["jpg"]
+        assert rows[key]["json"] == json.loads(members["json"])
+        assert rows[key]["cls"] == int(members["cls"])
+
+
+@pytest.mark.parametrize(
+    "format", [tarfile.USTAR_FORMAT, tarfile.PAX_FORMAT, tarfile.GNU_FORMAT], ids=str
+)
+def test_every_format_of_tar(tmp_path, format):
+    samples = {("d" * 60 + "/" + "é" * 30 + str(i)): sample(i) for i in range(3)}
+    write_shard(tmp_path / "a.tar", samples.items(), format=format)
+    table = leman.create(tmp_path / "t.lance", leman.webdataset(tmp_path / "a.tar"))
+    check_rows(table, samples)
+
+
+def test_a_table_of_shards(tmp_path, shards):
+    db = leman.connect(tmp_path / "db")
+    seen = []
+    table = db.create_table(
+        "imgs",
+        leman.webdataset(f"{tmp_path}/shards/{{000..004}}.tar"),
+        max_parallelism=3,
+        progress=seen.append,
+    )
+    check_rows(table, shards)
+    assert table.loaded.rows_committed == 100 and table.loaded.problems == []
+    assert seen and all(isinstance(item, leman.LoadProgress) for item in seen)
+    assert table.verify().findings == []
+    judge = lance.dataset(table.path).to_table()
+    assert judge.schema == table.schema
+    assert sorted(judge.column("__key__").to_pylist()) == sorted(shards)
+
+
+def test_columns_that_are_asked_for(tmp_path, shards):
+    source = leman.webdataset(
+        tmp_path / "shards",
+        columns={"id": "__key__", "caption": "json.caption", "image": "jpg", "label": "cls"},
+        schema={"label": pa.int32()},
+    )
+    table = leman.create(tmp_path / "t.lance", source)
+    assert table.schema.names == ["id", "caption", "image", "label"]
+    assert table.schema.field("label").type == pa.int32()
+    for row in table.scan().to_arrow().to_pylist():
+        members = shards[row["id"]]
+        assert row["caption"] == json.loads(members["json"])["caption"]
+        assert (row["image"], row["label"]) == (members["jpg"], int(members["cls"]))
+    listed = leman.webdataset(tmp_path / "shards", columns=["json.width", "png?"])
+    assert pa.table(listed).column("png").null_count == 100
+    assert sorted(pa.table(listed).column("width").to_pylist()) == list(range(100))
+
+
+def test_group_size_is_a_note_of_binary_columns(tmp_path, shards):
+    plain = leman.create(tmp_path / "p.lance", leman.webdataset(tmp_path / "shards"))
+    source = leman.webdataset(tmp_path / "shards", group_size=64)
+    table = leman.create(tmp_path / "t.lance", source, max_parallelism=1)
+    assert table.schema.field("jpg").metadata == {b"leman:group_size": b"64"}
+    assert not table.schema.field("cls").metadata
+    assert lance.dataset(table.path).schema.field("jpg").metadata[b"leman:group_size"] == b"64"
+    assert rows_by_key(table) == rows_by_key(plain)
+
+
+def test_shards_are_loaded_once(tmp_path, shards):
+    source = leman.webdataset(tmp_path / "shards")
+    table = leman.create(tmp_path / "t.lance", source)
+    version = table.version
+    result = table.append(leman.webdataset(tmp_path / "shards"))
+    assert (result.parts_before, result.rows, table.version) == (5, 0, version)
+    write_shard(tmp_path / "shards/005.tar", [("new", sample(7))])
+    assert table.append(leman.webdataset(tmp_path / "shards")).rows == 1
+    assert table.count_rows() == 101
+    with pytest.raises(leman.ExistsError):
+        leman.create(tmp_path / "t.lance", source)
+    assert table.append(leman.webdataset(tmp_path / "shards"), again=True).rows == 101
+
+
+KILLED = """
+    import os, signal, sys, leman
+    count = 0
+    def progress(_):
+        global count
+        count += 1
+        if count == int(sys.argv[3]):
+            os.kill(os.getpid(), signal.SIGKILL)
+    leman.create(sys.argv[1], leman.webdataset(sys.argv[2]), progress=progress,
+                 max_parallelism=2, commit_mb=0.02)
+"""
+
+
+def test_a_killed_load_goes_on(tmp_path):
+    samples = write_shards(tmp_path / "shards", 12, 8)
+    program = textwrap.dedent(KILLED)
+    place = [str(tmp_path / "t.lance"), str(tmp_path / "shards")]
+    killed = 0
+    for step in (1, 2, 4, 4, 5, 6, 10**9):
+        done = subprocess.run([sys.executable, "-c", program, *place, str(step)], timeout=60)
+        if done.returncode == 0:
+            break
+        assert done.returncode == -signal.SIGKILL
+        killed += 1
+    assert done.returncode == 0 and killed >= 1
+    check_rows(leman.open(place[0]), samples)
+
+
+def test_progress_stops_the_load(tmp_path, shards):
+    def raises(_):
+        raise KeyboardInterrupt
+
+    source = leman.webdataset(tmp_path / "shards")
+    with pytest.raises(KeyboardInterrupt):
+        leman.create(tmp_path / "t.lance", source, progress=raises)
+    table = leman.create(tmp_path / "u.lance", schema=source.schema)
+    with pytest.raises(leman.CancelledError):
+        table.append(source, progress=lambda _: False, one_commit=True)
+    assert table.count_rows() == 0
+    table.append(source)
+    check_rows(table, shards)
+
+
+@pytest.mark.parametrize("on_error", ["fail", "skip", "null"])
+def test_bad_samples_as_asked(tmp_path, on_error):
+    samples = [(f"{i}", sample(i)) for i in range(6)]
+    del samples[3][1]["jpg"]
+    samples[4][1]["json"] = b"{"
+    path = write_shard(tmp_path / "bad.tar", samples)
+    source = leman.webdataset(path, on_error=on_error, sample_rows=2)
+    if on_error == "fail":
+        with pytest.raises(leman.InvalidError, match=r'bad.tar: sample "3" at offset \d+.*"jpg"'):
+            leman.create(tmp_path / "t.lance", source)
+        return
+    table = leman.create(tmp_path / "t.lance", source)
+    rows = rows_by_key(table)
+    assert len(rows) == (4 if on_error == "skip" else 6)
+    if on_error == "null":
+        assert rows["3"]["jpg"] is None and rows["4"]["json"] is None and rows["4"]["cls"] == 4
+    assert [(p.key, p.field) for p in table.loaded.problems] == [("3", "jpg"), ("4", "json")]
+    assert all(p.part == str(path) and p.offset > 0 for p in table.loaded.problems)
+
+
+def test_a_truncated_shard_and_a_missing_one(tmp_path, shards):
+    path = tmp_path / "shards/002.tar"
+    os.truncate(path, os.path.getsize(path) // 2)
+    (tmp_path / "shards/003.tar").unlink()
+    pattern = f"{tmp_path}/shards/{{000..004}}.tar"
+    with pytest.raises((leman.CorruptError, leman.NotFoundError), match=r"00[23].tar"):
+        leman.create(tmp_path / "t.lance", leman.webdataset(pattern))
+    table = leman.create(tmp_path / "u.lance", leman.webdataset(pattern, on_error="skip"))
+    rows = rows_by_key(table)
+    assert 60 < len(rows) < 80
+    for key, row in rows.items():
+        assert row["jpg"] == shards[key]["jpg"]
+    assert {os.path.basename(p.part) for p in table.loaded.problems} == {"002.tar", "003.tar"}
+
+
+def test_generators_in_parallel(tmp_path):
+    def numbers(start):
+        for i in range(start, start + 50):
+            yield {"x": i}
+
+    table = leman.create(tmp_path / "t.lance", schema={"x": pa.int64()})
+    version = table.version
+    sources = [lambda start=start: numbers(start) for start in range(0, 400, 50)]
+    assert table.append_from(sources, max_parallelism=4).rows == 400
+    assert table.version == version + 1
+    assert sorted(table.to_arrow().column("x").to_pylist()) == list(range(400))
+
+    def fails():
+        yield {"x": 1}
+        raise ZeroDivisionError("in a generator")
+
+    with pytest.raises(ZeroDivisionError, match="in a generator"):
+        table.append_from([*sources, fails])
+    table.refresh()
+    assert table.count_rows() == 400
+    table.append_from(numbers(400))
+    assert table.count_rows() == 450
+
+
+def test_references_to_shards(tmp_path):
+    folder = tmp_path / "with space & é"
+    samples = write_shards(folder, 3, 10)
+    table = leman.create(tmp_path / "t.lance", leman.webdataset(folder, references=True))
+    assert table.info()["data_version"] == "2.2"
+    more = write_shards(tmp_path / "more", 4, 10)  # three of them have the same keys
+    table.append(leman.webdataset(tmp_path / "more/003.tar", references=True))
+    samples.update(more)
+    rows = table.scan(blobs="bytes").to_arrow().to_pylist()
+    assert {row["__key__"]: row["jpg"] for row in rows} == {
+        key: members["jpg"] for key, members in samples.items()
+    }
+    judge = lance.dataset(table.path)
+    keys = judge.to_table(columns=["__key__"]).column(0).to_pylist()
+    blobs = judge.take_blobs("jpg", indices=list(range(len(keys))))
+    assert [blob.readall() for blob in blobs] == [samples[key]["jpg"] for key in keys]
+    assert table.verify().findings == []
+    table.update("cls = 3", values={"cls": 5})
+    table.compact(deleted_share=0)
+    kinds = table.to_arrow(columns=["jpg"]).column(0).combine_chunks().field("kind").to_pylist()
+    assert set(kinds) == {3}
+    rows = table.scan(blobs="bytes").to_arrow().to_pylist()
+    assert {row["__key__"]: row["jpg"] for row in rows} == {
+        key: members["jpg"] for key, members in samples.items()
+    }
+
+
+def test_references_need_their_version_and_their_files(tmp_path):
+    write_shards(tmp_path / "shards", 1, 5)
+    source = leman.webdataset(tmp_path / "shards", references=True)
+    with pytest.raises(leman.UnsupportedError, match=r'"jpg".*2\.2'):
+        leman.create(tmp_path / "t.lance", source, data_storage_version="2.1")
+    plain = pa.table({"jpg": pa.array([b"x"], pa.large_binary())})
+    blob = pa.schema([pa.field("jpg", pa.large_binary(), metadata={"lance-encoding:blob": "true"})])
+    old = leman.create(tmp_path / "old.lance", plain.cast(blob))
+    only = leman.webdataset(tmp_path / "shards", columns=["jpg"], references=True)
+    with pytest.raises(leman.UnsupportedError, match="refer to bytes elsewhere"):
+        old.append(only)
+    table = leman.create(tmp_path / "t.lance", source)
+    os.truncate(tmp_path / "shards/000.tar", 600)
+    with pytest.raises(leman.CorruptError, match="000.tar"):
+        table.take([4], blobs="bytes")
+    (tmp_path / "shards/000.tar").unlink()
+    with pytest.raises(leman.NotFoundError, match="000.tar"):
+        table.take([4], blobs="bytes")
