@@ -63,24 +63,29 @@ uint64_t lmn__bits_count(const uint8_t *bits, uint64_t first, uint64_t count)
     return set;
 }
 
+uint64_t lmn__bits_next(const uint8_t *bits, uint64_t at, uint64_t end, uint64_t *count_out)
+{
+    uint64_t shift = at & 7, bytes = lmn__bits_bytes(shift + (end - at)), word = 0, count;
+
+    if (bytes >= 8)
+        memcpy(&word, bits + at / 8, 8);
+    else
+        memcpy(&word, bits + at / 8, bytes);
+    count = end - at < 64 - shift ? end - at : 64 - shift;
+    *count_out = count;
+    return (word >> shift) & (UINT64_MAX >> (64 - count));
+}
+
 uint64_t lmn__bits_run(const uint8_t *bits, uint64_t at, uint64_t end, bool value)
 {
-    uint64_t from = at;
+    uint64_t from = at, count;
 
-    while (at < end) {
-        uint64_t shift = at & 7, bytes = lmn__bits_bytes(shift + (end - at)), word = 0, other;
+    for (; at < end; at += count) {
+        uint64_t word = lmn__bits_next(bits, at, end, &count);
+        uint64_t other = value ? ~word : word; /* bits that end the run */
 
-        if (bytes >= 8)
-            memcpy(&word, bits + at / 8, 8);
-        else
-            memcpy(&word, bits + at / 8, bytes);
-        bytes = bytes < 8 ? bytes : 8;
-        other = (value ? ~word : word) >> shift; /* bits that end the run */
-        if (other != 0 && (uint64_t)__builtin_ctzll(other) < bytes * 8 - shift) {
-            at += (uint64_t)__builtin_ctzll(other);
-            break;
-        }
-        at += bytes * 8 - shift;
+        if (other != 0 && (uint64_t)__builtin_ctzll(other) < count)
+            return at + (uint64_t)__builtin_ctzll(other) - from;
     }
-    return (at < end ? at : end) - from;
+    return end - from;
 }

@@ -47,6 +47,12 @@ void lmn__bits_fill(uint8_t *bits, uint64_t first, uint64_t count, bool value);
 void lmn__bits_copy(uint8_t *dst, uint64_t dst_first, const uint8_t *src, uint64_t src_first,
                     uint64_t count);
 
+/*
+ * The next bits from `at` on and not beyond `end`, the first one lowest, the others 0; *count_out
+ * is how many they are, 57 at least unless `end` comes first. at < end.
+ */
+uint64_t lmn__bits_next(const uint8_t *bits, uint64_t at, uint64_t end, uint64_t *count_out);
+
 /* Length of the run of bits that equal `value`, from `at` on and not beyond `end`. */
 uint64_t lmn__bits_run(const uint8_t *bits, uint64_t at, uint64_t end, bool value);
 

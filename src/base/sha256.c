@@ -4,8 +4,11 @@
  */
 #include "base/sha256.h"
 
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
+
+#include "base/sha256_x86.h"
 
 enum { BLOCK_BYTES = 64, ROUNDS = 64, LENGTH_AT = 56 };
 
@@ -63,26 +66,88 @@ static void mix(uint32_t state[8], const uint8_t *block)
         state[i] += s[i];
 }
 
-void lmn__sha256(const void *data, size_t len, uint8_t hash_out[LMN__SHA256_BYTES])
+/* 0 until it is known, 1 without the processor's own instructions, 2 with them. */
+static atomic_int way;
+
+static void mix_blocks(uint32_t state[8], const uint8_t *blocks, size_t count)
 {
-    uint32_t state[8] = { 0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a,
-                          0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19 };
-    uint8_t tail[2 * BLOCK_BYTES] = { 0 };
-    size_t whole = len / BLOCK_BYTES * BLOCK_BYTES, rest = len - whole;
-    size_t tail_len = rest < LENGTH_AT ? BLOCK_BYTES : 2 * BLOCK_BYTES;
+    int known = atomic_load_explicit(&way, memory_order_relaxed);
+
+    if (known == 0) {
+        known = lmn__sha256_x86_can() ? 2 : 1;
+        atomic_store_explicit(&way, known, memory_order_relaxed);
+    }
+    if (known == 2) {
+        lmn__sha256_x86_mix(state, blocks, count, constant);
+        return;
+    }
+    for (size_t i = 0; i < count; i++)
+        mix(state, blocks + BLOCK_BYTES * i);
+}
+
+void lmn__sha256_without_x86(bool without)
+{
+    atomic_store_explicit(&way, without ? 1 : 0, memory_order_relaxed);
+}
+
+void lmn__sha256_start(struct lmn__sha256_state *state)
+{
+    *state = (struct lmn__sha256_state){ .word = { 0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a,
+                                                   0x510e527f, 0x9b05688c, 0x1f83d9ab,
+                                                   0x5be0cd19 } };
+}
+
+void lmn__sha256_add(struct lmn__sha256_state *state, const void *data, size_t len)
+{
+    size_t held = state->bytes % BLOCK_BYTES, room = BLOCK_BYTES - held;
     const uint8_t *bytes = data;
 
-    for (size_t i = 0; i < whole; i += BLOCK_BYTES)
-        mix(state, bytes + i);
+    state->bytes += len;
+    if (held != 0 && len >= room) {
+        memcpy(state->held + held, bytes, room);
+        mix_blocks(state->word, state->held, 1);
+        bytes += room;
+        len -= room;
+        held = 0;
+    }
+    if (held == 0) {
+        mix_blocks(state->word, bytes, len / BLOCK_BYTES);
+        bytes += len / BLOCK_BYTES * BLOCK_BYTES;
+        len %= BLOCK_BYTES;
+    }
+    if (len != 0)
+        memcpy(state->held + held, bytes, len);
+}
+
+void lmn__sha256_end(struct lmn__sha256_state *state, uint8_t hash_out[LMN__SHA256_BYTES])
+{
+    uint8_t tail[2 * BLOCK_BYTES] = { 0 };
+    size_t rest = state->bytes % BLOCK_BYTES;
+    size_t tail_len = rest < LENGTH_AT ? BLOCK_BYTES : 2 * BLOCK_BYTES;
+
     if (rest != 0)
-        memcpy(tail, bytes + whole, rest);
+        memcpy(tail, state->held, rest);
     tail[rest] = 0x80;
     for (int i = 0; i < 8; i++)
-        tail[tail_len - 1 - (size_t)i] = (uint8_t)((uint64_t)len * 8 >> (8 * i));
-    for (size_t i = 0; i < tail_len; i += BLOCK_BYTES)
-        mix(state, tail + i);
+        tail[tail_len - 1 - (size_t)i] = (uint8_t)(state->bytes * 8 >> (8 * i));
+    mix_blocks(state->word, tail, tail_len / BLOCK_BYTES);
     for (int i = 0; i < LMN__SHA256_BYTES; i++)
-        hash_out[i] = (uint8_t)(state[i / 4] >> (24 - 8 * (i % 4)));
+        hash_out[i] = (uint8_t)(state->word[i / 4] >> (24 - 8 * (i % 4)));
+}
+
+void lmn__sha256_digits(const uint8_t hash[LMN__SHA256_BYTES], char hex_out[LMN__SHA256_HEX])
+{
+    for (int i = 0; i < LMN__SHA256_BYTES; i++)
+        snprintf(hex_out + 2 * i, 3, "%02x", hash[i]);
+}
+
+void lmn__sha256(const void *data, size_t len, uint8_t hash_out[LMN__SHA256_BYTES])
+{
+    struct lmn__sha256_state state;
+
+    lmn__sha256_start(&state);
+    lmn__sha256_add(&state, data, len);
+    lmn__sha256_end(&state, hash_out);
 }
 
 void lmn__sha256_hex(const void *data, size_t len, char hex_out[LMN__SHA256_HEX])
@@ -90,6 +155,5 @@ void lmn__sha256_hex(const void *data, size_t len, char hex_out[LMN__SHA256_HEX]
     uint8_t hash[LMN__SHA256_BYTES];
 
     lmn__sha256(data, len, hash);
-    for (int i = 0; i < LMN__SHA256_BYTES; i++)
-        snprintf(hex_out + 2 * i, 3, "%02x", hash[i]);
+    lmn__sha256_digits(hash, hex_out);
 }

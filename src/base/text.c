@@ -13,10 +13,11 @@ char *lmn__text_new(struct lmn_env *env, const void *data, size_t len)
 {
     struct head *head = len < SIZE_MAX - sizeof *head ? lmn__calloc(env, 1, sizeof *head + len + 1)
                                                       : NULL;
-    char *text = (char *)(head + 1);
+    char *text;
 
     if (head == NULL)
         return NULL;
+    text = (char *)(head + 1);
     head->env = lmn_env_acquire(env);
     if (data != NULL && len != 0)
         memcpy(text, data, len);

@@ -140,6 +140,23 @@ static void test_bits__run_matches_single_bits(void **state)
     }
 }
 
+static void test_bits__next_matches_single_bits(void **state)
+{
+    uint64_t seed = 5;
+
+    (void)state;
+    for (int round = 0; round < ROUNDS; round++) {
+        uint64_t end = 1 + test_random(&seed) % BITS_MAX, at = test_random(&seed) % end, count;
+        uint8_t *bits = random_bits(end, &seed);
+        uint64_t word = lmn__bits_next(bits, at, end, &count);
+
+        CHECK(count <= end - at && (count >= 57 || count == end - at));
+        for (uint64_t i = 0; i < 64; i++)
+            CHECK_EQ((word >> i) & 1, i < count && lmn__bit_get(bits, at + i));
+        free(bits);
+    }
+}
+
 static void test_bits__no_bits_need_no_memory(void **state)
 {
     (void)state;
@@ -157,6 +174,7 @@ int main(void)
         cmocka_unit_test(test_bits__copy_matches_single_bits),
         cmocka_unit_test(test_bits__count_matches_single_bits),
         cmocka_unit_test(test_bits__run_matches_single_bits),
+        cmocka_unit_test(test_bits__next_matches_single_bits),
         cmocka_unit_test(test_bits__no_bits_need_no_memory),
     };
 

@@ -44,11 +44,70 @@ static void test_sha256__block_ends(void **state)
         CHECK_STR(hash(zero, zeros[i].len), zeros[i].hash);
 }
 
+/* However the bytes are cut, the hash is the same. */
+static void test_sha256__pieces(void **state)
+{
+    uint8_t data[300], whole[LMN__SHA256_BYTES], parts[LMN__SHA256_BYTES];
+    struct lmn__sha256_state sum;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof data; i++)
+        data[i] = (uint8_t)(7 * i);
+    lmn__sha256(data, sizeof data, whole);
+    for (size_t piece = 1; piece < sizeof data; piece++) {
+        lmn__sha256_start(&sum);
+        for (size_t at = 0; at < sizeof data; at += piece) {
+            size_t left = sizeof data - at;
+
+            lmn__sha256_add(&sum, data + at, left < piece ? left : piece);
+        }
+        lmn__sha256_end(&sum, parts);
+        CHECK_BYTES(parts, whole, sizeof whole);
+    }
+}
+
+static int plain_way(void **state)
+{
+    (void)state;
+    lmn__sha256_without_x86(true);
+    return 0;
+}
+
+static int best_way(void **state)
+{
+    (void)state;
+    lmn__sha256_without_x86(false);
+    return 0;
+}
+
+/* Both ways give the same, for any number of blocks. */
+static void test_sha256__ways_agree(void **state)
+{
+    uint8_t data[1000], plain[LMN__SHA256_BYTES], best[LMN__SHA256_BYTES];
+    uint64_t seed = 1;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof data; i++)
+        data[i] = (uint8_t)test_random(&seed);
+    for (size_t len = 0; len <= sizeof data; len += 7) {
+        lmn__sha256_without_x86(true);
+        lmn__sha256(data, len, plain);
+        lmn__sha256_without_x86(false);
+        lmn__sha256(data, len, best);
+        CHECK_BYTES(best, plain, sizeof plain);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_sha256__examples),
         cmocka_unit_test(test_sha256__block_ends),
+        cmocka_unit_test(test_sha256__pieces),
+        cmocka_unit_test_setup_teardown(test_sha256__examples, plain_way, best_way),
+        cmocka_unit_test_setup_teardown(test_sha256__block_ends, plain_way, best_way),
+        cmocka_unit_test_setup_teardown(test_sha256__pieces, plain_way, best_way),
+        cmocka_unit_test(test_sha256__ways_agree),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
