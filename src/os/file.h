@@ -51,8 +51,8 @@ struct lmn__file_range {
  * Say what is about to be read, in any order: what the system does not have in memory it begins to
  * fetch, all of it at once and without the caller waiting. Nothing happens where it cannot.
  */
-void lmn__file_will_read(const struct lmn__file *file, const struct lmn__file_range *range,
-                         size_t count);
+void lmn__file_will_read(struct lmn_env *env, const struct lmn__file *file,
+                         const struct lmn__file_range *range, size_t count);
 
 LMN_MUST_USE enum lmn_status lmn__file_write_at(const struct lmn__file *file, const char *path,
                                                 uint64_t offset, const void *data, size_t len,

@@ -14,6 +14,10 @@ enum { LMN__HOST_GPUS_MAX = 64, LMN__HOST_PATH_CHARS = 4096 };
 /* Processors: those in the affinity mask, cut to the quota of the control group. */
 double lmn__host_cpus(void);
 
+/* Time that all processors of the machine together had nothing to do, since it was started; 0 when
+ * it is not known. */
+uint64_t lmn__host_idle_ns(void);
+
 /* Bytes of memory: those of the machine, cut to the limit of the control group. */
 uint64_t lmn__host_memory_bytes(void);
 
@@ -22,6 +26,10 @@ uint64_t lmn__host_memory_bytes(void);
  * them, or they are all that the driver lists; 0 without a driver.
  */
 uint32_t lmn__host_gpus(uint32_t id_out[LMN__HOST_GPUS_MAX]);
+
+/* How CUDA_VISIBLE_DEVICES names the GPU that is number `index` there: a number, or the UUID that
+ * it has been given by. */
+void lmn__host_gpu_name(uint32_t index, uint32_t id, char *name_out, size_t name_bytes);
 
 /* Bytes that a file system has left for files in the folder `path`; false when it is not known. */
 bool lmn__host_disk_free(const char *path, uint64_t *bytes_out);

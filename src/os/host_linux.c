@@ -79,6 +79,17 @@ double lmn__host_cpus(void)
     return cpus;
 }
 
+uint64_t lmn__host_idle_ns(void)
+{
+    char line[512];
+    unsigned long long idle;
+
+    read_line("/proc/stat", line, sizeof line);
+    if (sscanf(line, "cpu %*u %*u %*u %llu", &idle) != 1)
+        return 0;
+    return idle * (1000000000ull / (uint64_t)sysconf(_SC_CLK_TCK));
+}
+
 uint64_t lmn__host_memory_bytes(void)
 {
     uint64_t bytes = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
@@ -124,6 +135,20 @@ uint32_t lmn__host_gpus(uint32_t id_out[LMN__HOST_GPUS_MAX])
     }
     closedir(dir);
     return count;
+}
+
+void lmn__host_gpu_name(uint32_t index, uint32_t id, char *name_out, size_t name_bytes)
+{
+    const char *visible = getenv("CUDA_VISIBLE_DEVICES");
+
+    for (; visible != NULL && index > 0; index--) {
+        visible = strchr(visible, ',');
+        visible = visible != NULL ? visible + 1 : NULL;
+    }
+    if (visible == NULL || *visible == '\0')
+        snprintf(name_out, name_bytes, "%u", id);
+    else
+        snprintf(name_out, name_bytes, "%.*s", (int)strcspn(visible, ","), visible);
 }
 
 bool lmn__host_disk_free(const char *path, uint64_t *bytes_out)

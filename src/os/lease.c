@@ -62,6 +62,7 @@ void lmn__lease_give(struct lmn__lease *lease, const char *path)
         return;
     if (path != NULL)
         unlink(path);
+    flock(lease->fd, LOCK_UN); /* a child that was forked meanwhile has the file open, too */
     close(lease->fd);
     lease->fd = -1;
 }

@@ -27,10 +27,11 @@ struct lmn__process_options {
     const char *const *environment; /* NAME=value, beside this program's own; ends with NULL */
     const int *fd; /* descriptors that it gets, numbered from LMN__PROCESS_FD_FIRST on */
     uint32_t fd_count;
+    int output; /* where standard output and error go; 0: to this program's standard error */
 };
 
 /*
- * Start a program. Standard input is empty, standard output goes where standard error does.
+ * Start a program. Its standard input is empty.
  *
  * LMN_E_NOT_FOUND  there is no such program
  */

@@ -64,6 +64,8 @@ static int add_actions(posix_spawn_file_actions_t *actions,
 {
     int rc = posix_spawn_file_actions_addopen(actions, 0, "/dev/null", O_RDONLY, 0);
 
+    if (rc == 0 && options->output != 0)
+        rc = posix_spawn_file_actions_adddup2(actions, options->output, 2);
     if (rc == 0)
         rc = posix_spawn_file_actions_adddup2(actions, 2, 1);
     for (uint32_t i = 0; rc == 0 && i < options->fd_count; i++)

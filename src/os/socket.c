@@ -116,9 +116,16 @@ static void keep_passed(struct msghdr *message, int *pass_out)
     }
 }
 
+/* Is the other end gone, as far as this one can tell? */
+static bool is_gone(int code)
+{
+    return code == ECONNRESET || code == ETIMEDOUT || code == EHOSTUNREACH || code == ENETUNREACH ||
+           code == ENETRESET || code == ECONNABORTED;
+}
+
 bool lmn__socket_is_closed(const struct lmn_error *err)
 {
-    return err->status == LMN_E_IO && (err->os_errno == EPIPE || err->os_errno == ECONNRESET);
+    return err->status == LMN_E_IO && (err->os_errno == EPIPE || is_gone(err->os_errno));
 }
 
 enum lmn_status lmn__socket_receive(int fd, bool wait, void *data, size_t len, size_t *got_out,
@@ -141,7 +148,7 @@ enum lmn_status lmn__socket_receive(int fd, bool wait, void *data, size_t len, s
     while (got < 0 && errno == EINTR);
     if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
         return LMN_OK;
-    if (got == 0 || (got < 0 && errno == ECONNRESET)) {
+    if (got == 0 || (got < 0 && is_gone(errno))) {
         *closed_out = true;
         return LMN_OK;
     }

@@ -277,7 +277,7 @@ static void local_will_read(struct lmn__store_file *base, const struct lmn__file
 {
     struct local_file *file = (struct local_file *)base;
 
-    lmn__file_will_read(&file->os, range, count);
+    lmn__file_will_read(base->store->env, &file->os, range, count);
 }
 
 static enum lmn_status local_write_at(struct lmn__store_file *base, uint64_t offset,
