@@ -142,6 +142,37 @@ static enum lmn_status fetch_one(struct lmn_file *file, struct side_file *side,
     }
 }
 
+/* The sketch of a blob; *len_out is its size. */
+static enum lmn_status fetch_sketch(struct lmn_file *file, struct side_file *side,
+                                    const struct descriptor *d, uint8_t *data, uint64_t *len_out,
+                                    struct lmn_error *err)
+{
+    enum lmn_status st = LMN_OK;
+
+    *len_out = d->bytes;
+    if (d->bytes <= LMN__SKETCH_WHOLE_MAX) {
+        st = fetch_one(file, side, d, data, err);
+        if (st == LMN_OK || d->kind != LMN__BLOB_EXTERNAL)
+            return st;
+    }
+    lmn__store_u64(data, d->bytes);
+    *len_out = LMN__SKETCH_BYTES;
+    for (int k = 0; st == LMN_OK && k < LMN__SKETCH_PARTS; k++) {
+        struct descriptor part = *d;
+
+        if (!lmn__add_u64(part.position, lmn__sketch_at(d->bytes, k), &part.position))
+            return lmn_fail(err, LMN_E_CORRUPT, "a blob of %llu bytes at %llu",
+                            (unsigned long long)d->bytes, (unsigned long long)d->position);
+        part.bytes = LMN__SKETCH_PART;
+        st = fetch_one(file, side, &part, data + 8 + k * LMN__SKETCH_PART, err);
+    }
+    if (st != LMN_OK && d->kind == LMN__BLOB_EXTERNAL) {
+        memset(data + 8, 0, LMN__SKETCH_BYTES - 8);
+        st = LMN_OK;
+    }
+    return st;
+}
+
 /* A blob in the data file cannot be larger than that; checked before room is made for it. */
 static enum lmn_status check_sizes(const struct lmn_file *file,
                                    const struct lmn__builder *descriptors, uint64_t *total_out,
@@ -164,14 +195,31 @@ static enum lmn_status check_sizes(const struct lmn_file *file,
     return LMN_OK;
 }
 
+/* Bytes that sketches take at most. */
+static uint64_t sketches_bytes(const struct lmn__builder *descriptors)
+{
+    uint64_t total = 0;
+
+    for (uint64_t i = 0; i < descriptors->length; i++) {
+        struct descriptor d = descriptor_at(descriptors, i);
+
+        if (!is_null(descriptors, i))
+            total += d.kind == LMN__BLOB_EXTERNAL ? LMN__SKETCH_BYTES
+                                                  : lmn__min_u64(d.bytes, LMN__SKETCH_BYTES);
+    }
+    return total;
+}
+
 enum lmn_status lmn__blob_fetch(struct lmn_file *file, const struct lmn__builder *descriptors,
-                                struct lmn__builder *bytes, struct lmn_error *err)
+                                bool sketch, struct lmn__builder *bytes, struct lmn_error *err)
 {
     struct side_file side = { 0 };
     uint64_t total, base;
     uint8_t *offsets, *data;
     enum lmn_status st = check_sizes(file, descriptors, &total, err);
 
+    if (sketch)
+        total = sketches_bytes(descriptors);
     lmn__external_init(&side.external, file->env);
     if (st == LMN_OK)
         st = lmn__builder_extend_variable(bytes, descriptors->length, total, &offsets, &data, &base,
@@ -181,15 +229,20 @@ enum lmn_status lmn__blob_fetch(struct lmn_file *file, const struct lmn__builder
         bool null = is_null(descriptors, i);
 
         if (!null) {
-            st = fetch_one(file, &side, &d, data, err);
-            data += d.bytes;
-            base += d.bytes;
+            uint64_t len = d.bytes;
+
+            st = sketch ? fetch_sketch(file, &side, &d, data, &len, err)
+                        : fetch_one(file, &side, &d, data, err);
+            data += len;
+            base += len;
         }
         lmn__store_u64(offsets + i * 8, base);
         if (st == LMN_OK)
             st = null ? lmn__builder_add_null(bytes, 1, err)
                       : lmn__builder_add_valid(bytes, 1, err);
     }
+    if (st == LMN_OK)
+        bytes->values.len = base; /* sketches may take less than was reserved */
     if (side.open)
         lmn__object_close(&side.object);
     lmn__external_deinit(&side.external);
@@ -351,6 +404,29 @@ enum lmn_status lmn_file_blob(struct lmn_file *file, const char *column, uint64_
         return st;
     st = fill_blob(file, array.children[0], blob_out, err);
     array.release(&array);
+    return st;
+}
+
+enum lmn_status lmn__file_blob(struct lmn_file *file, const struct lmn__node *node, uint64_t row,
+                               struct lmn_blob *blob_out, struct lmn_error *err)
+{
+    const struct lmn__row_range range = { row, 1 };
+    struct lmn__scratch scratch;
+    struct lmn__reader reader;
+    struct ArrowArray array;
+    enum lmn_status st = lmn__reader_init_nodes(&reader, file, &node, 1, LMN_BLOB_DESCRIPTORS, err);
+
+    *blob_out = (struct lmn_blob){ 0 };
+    if (st != LMN_OK)
+        return st;
+    lmn__scratch_init(&scratch, file->env);
+    st = lmn__reader_read(&reader, &scratch, &range, 1, &array, err);
+    if (st == LMN_OK) {
+        st = fill_blob(file, array.children[0], blob_out, err);
+        array.release(&array);
+    }
+    lmn__scratch_deinit(&scratch);
+    lmn__reader_deinit(&reader);
     return st;
 }
 

@@ -3,24 +3,13 @@
 
 #include "base/math.h"
 #include "format/blob.h"
+#include "format/blob_page.h"
 
 enum {
     STAGE_BYTES_MAX = 1 << 20,   /* small payloads are written together */
     INLINE_BYTES_MAX = 64 << 10, /* in the data file; version 2.2 */
     PACKED_BYTES_MAX = 4 << 20,  /* with others in a side file */
-    PACK_FILE_BYTES_MAX = 1 << 30,
-    PAGE_ROWS_MAX = 1 << 18,
-    NULL_POSITION = 1 << 16 /* of version 1: the definition level of a null */
-};
-
-struct descriptor {
-    uint64_t position;
-    uint64_t bytes;
-    uint32_t id;
-    uint32_t uri, uri_bytes; /* in the writer's `uris` */
-    uint8_t kind;
-    bool null;
-    bool staged; /* position counts from the start of the stage */
+    PACK_FILE_BYTES_MAX = 1 << 30
 };
 
 struct lmn__blob_writer {
@@ -29,7 +18,7 @@ struct lmn__blob_writer {
     bool v2;
     uint64_t row_start; /* of the descriptors that wait */
     uint64_t count;
-    struct descriptor *descriptor; /* PAGE_ROWS_MAX of them */
+    struct lmn__blob_entry *descriptor; /* LMN__BLOB_PAGE_ROWS_MAX of them */
     struct lmn__vec stage;
     struct lmn__draft pack; /* the open side file of several */
     uint32_t pack_id;
@@ -50,9 +39,10 @@ enum lmn_status lmn__blob_writer_new(struct lmn_file_writer *writer,
     blob->writer = writer;
     blob->leaf = leaf;
     blob->v2 = leaf->node->blob == LMN__BLOB_V2;
-    blob->descriptor = lmn__calloc(writer->env, PAGE_ROWS_MAX, sizeof *blob->descriptor);
+    blob->descriptor = lmn__calloc(writer->env, LMN__BLOB_PAGE_ROWS_MAX, sizeof *blob->descriptor);
     if (blob->descriptor == NULL)
-        return lmn__no_memory(err, "a blob column", PAGE_ROWS_MAX * sizeof *blob->descriptor);
+        return lmn__no_memory(err, "a blob column",
+                              LMN__BLOB_PAGE_ROWS_MAX * sizeof *blob->descriptor);
     return LMN_OK;
 }
 
@@ -170,7 +160,7 @@ static enum lmn_status flush_stage(struct lmn__blob_writer *blob, struct lmn_err
         return LMN_OK;
     position = lmn__writer_reserve(blob->writer, blob->stage.len);
     for (uint64_t i = blob->count; i > 0; i--) {
-        struct descriptor *d = &blob->descriptor[i - 1];
+        struct lmn__blob_entry *d = &blob->descriptor[i - 1];
 
         if (d->staged)
             d->position += position;
@@ -184,7 +174,7 @@ static enum lmn_status flush_stage(struct lmn__blob_writer *blob, struct lmn_err
 
 /* A payload in the data file. */
 static enum lmn_status put_inline(struct lmn__blob_writer *blob, struct lmn__span bytes,
-                                  struct descriptor *d, struct lmn_error *err)
+                                  struct lmn__blob_entry *d, struct lmn_error *err)
 {
     static const uint8_t padding[LMN__BUFFER_ALIGN];
     struct lmn__pool *pool = blob->writer->env->pool;
@@ -205,7 +195,7 @@ static enum lmn_status put_inline(struct lmn__blob_writer *blob, struct lmn__spa
 
 /* A payload with others in a side file. */
 static enum lmn_status put_packed(struct lmn__blob_writer *blob, struct lmn__span bytes,
-                                  struct descriptor *d, struct lmn_error *err)
+                                  struct lmn__blob_entry *d, struct lmn_error *err)
 {
     enum lmn_status st = LMN_OK;
 
@@ -226,7 +216,7 @@ static enum lmn_status put_packed(struct lmn__blob_writer *blob, struct lmn__spa
 
 /* A payload in a side file of its own. */
 static enum lmn_status put_dedicated(struct lmn__blob_writer *blob, struct lmn__span bytes,
-                                     struct descriptor *d, struct lmn_error *err)
+                                     struct lmn__blob_entry *d, struct lmn_error *err)
 {
     struct lmn__draft draft = { 0 };
     enum lmn_status st = side_open(blob, &draft, &d->id, err);
@@ -244,9 +234,9 @@ static enum lmn_status put_dedicated(struct lmn__blob_writer *blob, struct lmn__
 static enum lmn_status put_payload(struct lmn__blob_writer *blob, struct lmn__span bytes,
                                    struct lmn_error *err)
 {
-    struct descriptor *d = &blob->descriptor[blob->count++];
+    struct lmn__blob_entry *d = &blob->descriptor[blob->count++];
 
-    *d = (struct descriptor){ .bytes = bytes.len };
+    *d = (struct lmn__blob_entry){ .bytes = bytes.len };
     if (bytes.len == 0)
         return LMN_OK;
     if (!blob->v2 || bytes.len <= INLINE_BYTES_MAX)
@@ -255,151 +245,23 @@ static enum lmn_status put_payload(struct lmn__blob_writer *blob, struct lmn__sp
                                          : put_dedicated(blob, bytes, d, err);
 }
 
-static bool has_nulls(const struct lmn__blob_writer *blob)
-{
-    for (uint64_t i = 0; i < blob->count; i++) {
-        if (blob->descriptor[i].null)
-            return true;
-    }
-    return false;
-}
-
-/* Version 1: a page of packed {position, size}, inside a blob layout. */
-static enum lmn_status encode_v1(struct lmn__blob_writer *blob, struct lmn__encoded_page *page,
-                                 struct lmn_error *err)
-{
-    static const struct lmn__layout word = { .kind = LMN__LAYOUT_FIXED, .bits = 64 };
-    static const struct lmn__layout *const words[] = { &word, &word };
-    static const struct lmn__layout pair = { .kind = LMN__LAYOUT_STRUCT,
-                                             .child_count = 2,
-                                             .child = words };
-    const struct lmn__shred_node node = { &pair, 0 };
-    struct lmn_env *env = blob->writer->env;
-    struct lmn__shred shred;
-    struct lmn__buf inner = { 0 }, layout;
-    uint8_t layer = has_nulls(blob) ? LMN__LAYER_NULLABLE_ITEM : LMN__LAYER_ITEM;
-    enum lmn_status st = lmn__shred_init(&shred, env, &node, 1, &pair, err);
-
-    *page = (struct lmn__encoded_page){ 0 };
-    if (st != LMN_OK)
-        return st;
-    shred.row_count = shred.entry_count = blob->count;
-    st = lmn__builder_add_valid(&shred.values, blob->count, err);
-    for (int k = 0; st == LMN_OK && k < 2; k++) {
-        uint8_t *at = NULL;
-
-        st = lmn__builder_add_valid(&shred.values.child[k], blob->count, err);
-        if (st == LMN_OK)
-            st = lmn__builder_extend(&shred.values.child[k], blob->count, &at, err);
-        for (uint64_t i = 0; st == LMN_OK && i < blob->count; i++) {
-            const struct descriptor *d = &blob->descriptor[i];
-
-            lmn__store_u64(at + i * 8, k == 1 ? d->bytes : d->null ? NULL_POSITION : d->position);
-        }
-    }
-    if (st == LMN_OK)
-        st = lmn__page_encode(&shred, &blob->writer->plan.encode, &blob->writer->scratch, page,
-                              err);
-    lmn__shred_deinit(&shred);
-    if (st != LMN_OK)
-        return st;
-    /* PageLayout { blob_layout = 4 { inner_layout = 1, layers = 2 } } */
-    lmn__buf_init(&inner, env, 0);
-    lmn__buf_init(&layout, env, 0);
-    lmn__pb_put_tag_bytes(&inner, 1,
-                          (struct lmn__span){ page->description.data, page->description.len });
-    lmn__pb_put_tag_bytes(&inner, 2, (struct lmn__span){ &layer, 1 });
-    lmn__pb_put_tag_bytes(&layout, 4, (struct lmn__span){ inner.data, inner.len });
-    layout.failed |= inner.failed;
-    lmn__buf_deinit(&inner);
-    lmn__buf_deinit(&page->description);
-    page->description = layout;
-    return lmn__buf_status(&layout, "a page's description", err);
-}
-
-static const struct lmn__encoding flat8 = { .kind = LMN__ENC_FLAT, .bits = 8 };
-static const struct lmn__encoding flat32 = { .kind = LMN__ENC_FLAT, .bits = 32 };
-static const struct lmn__encoding flat64 = { .kind = LMN__ENC_FLAT, .bits = 64 };
-static const struct lmn__encoding text32 = { .kind = LMN__ENC_VARIABLE, .bits = 32 };
-static const struct lmn__packed_field v2_fields[] = {
-    { 8, false, &flat8 },   { 64, false, &flat64 }, { 64, false, &flat64 },
-    { 32, false, &flat32 }, { 32, true, &text32 },
-};
-static const struct lmn__encoding v2_encoding = { .kind = LMN__ENC_VARIABLE_PACKED,
-                                                  .field_count = 5,
-                                                  .field = v2_fields };
-
-enum { V2_ROW_BYTES = 1 + 8 + 8 + 4 + 4, URI_BYTES_MAX = 16 << 10, URIS_BYTES_MAX = 64 << 20 };
-
-static enum lmn_status put_v2_rows(struct lmn__blob_writer *blob, bool nulls,
-                                   struct lmn__encoded_page *page, struct lmn_error *err)
-{
-    struct lmn__pool *pool = blob->writer->env->pool;
-    enum lmn_status st = LMN_OK;
-
-    for (uint64_t i = 0; st == LMN_OK && i <= blob->count; i++) {
-        const struct descriptor *d = &blob->descriptor[i];
-        uint32_t start = (uint32_t)page->buffer[0].len;
-        uint8_t row[1 + 4 + V2_ROW_BYTES] = { 0 }, *at = row + nulls;
-
-        st = lmn__vec_put(&page->buffer[1], pool, &start, sizeof start, err);
-        if (st != LMN_OK || i == blob->count)
-            break;
-        row[0] = nulls && d->null;
-        lmn__store_u32(at, V2_ROW_BYTES + d->uri_bytes);
-        at[4] = d->kind;
-        lmn__store_u64(at + 5, d->position);
-        lmn__store_u64(at + 13, d->bytes);
-        lmn__store_u32(at + 21, d->id);
-        lmn__store_u32(at + 25, d->uri_bytes);
-        st = lmn__vec_put(&page->buffer[0], pool, row,
-                          d->null ? nulls : (size_t)nulls + 4 + V2_ROW_BYTES, err);
-        if (st == LMN_OK && d->uri_bytes != 0)
-            st = lmn__vec_put(&page->buffer[0], pool, blob->uris.data + d->uri, d->uri_bytes, err);
-    }
-    return st;
-}
-
-/* Version 2: a full-zip page of packed structs, of which one field, the uri, is variable. */
-static enum lmn_status encode_v2(struct lmn__blob_writer *blob, struct lmn__encoded_page *page,
-                                 struct lmn_error *err)
-{
-    struct lmn_env *env = blob->writer->env;
-    bool nulls = has_nulls(blob);
-    struct lmn__page_layout layout = { .kind = LMN__PAGE_FULL_ZIP,
-                                       .layer = { nulls ? LMN__LAYER_NULLABLE_ITEM
-                                                        : LMN__LAYER_ITEM },
-                                       .layer_count = 1,
-                                       .def_bits = nulls,
-                                       .length_bits = 32,
-                                       .values = &v2_encoding,
-                                       .item_count = blob->count,
-                                       .visible_count = blob->count };
-    struct lmn__arena arena;
-    enum lmn_status st;
-
-    *page = (struct lmn__encoded_page){ .row_count = blob->count, .buffer_count = 2 };
-    lmn__buf_init(&page->description, env, 0);
-    lmn__arena_init(&arena, env, 0);
-    st = put_v2_rows(blob, nulls, page, err);
-    if (st == LMN_OK)
-        st = lmn__page_layout_write(&layout, &arena, &page->description, err);
-    lmn__arena_deinit(&arena);
-    return st;
-}
+enum { URI_BYTES_MAX = 16 << 10, URIS_BYTES_MAX = 64 << 20 };
 
 /* Turn the descriptors that wait into a page. */
 static enum lmn_status put_page(struct lmn__blob_writer *blob, struct lmn_error *err)
 {
+    struct lmn_file_writer *writer = blob->writer;
     struct lmn__encoded_page page = { 0 };
+    struct lmn__blob_entries entries;
     enum lmn_status st = flush_stage(blob, err);
 
     if (st != LMN_OK || blob->count == 0)
         return st;
-    st = blob->v2 ? encode_v2(blob, &page, err) : encode_v1(blob, &page, err);
+    entries = (struct lmn__blob_entries){ blob->descriptor, blob->count, blob->uris.data };
+    st = lmn__blob_page_encode(writer->env, blob->v2, &entries, &writer->plan.encode,
+                               &writer->scratch, &page, err);
     if (st == LMN_OK)
-        st = lmn__writer_put_page(blob->writer, blob->leaf->node->column, blob->row_start, &page,
-                                  err);
+        st = lmn__writer_put_page(writer, blob->leaf->node->column, blob->row_start, &page, err);
     lmn__encoded_page_deinit(&page);
     blob->row_start += blob->count;
     blob->count = blob->uris.len = 0;
@@ -411,7 +273,7 @@ static enum lmn_status put_page(struct lmn__blob_writer *blob, struct lmn_error 
 static enum lmn_status put_reference(struct lmn__blob_writer *blob, struct lmn__span uri,
                                      uint64_t position, uint64_t bytes, struct lmn_error *err)
 {
-    struct descriptor *d = &blob->descriptor[blob->count];
+    struct lmn__blob_entry *d = &blob->descriptor[blob->count];
     enum lmn_status st = LMN_OK;
 
     if (uri.len == 0 || uri.len > URI_BYTES_MAX)
@@ -425,11 +287,11 @@ static enum lmn_status put_reference(struct lmn__blob_writer *blob, struct lmn__
             return st;
         blob->last_uri_bytes = (uint32_t)uri.len;
     }
-    *d = (struct descriptor){ .kind = LMN__BLOB_EXTERNAL,
-                              .position = position,
-                              .bytes = bytes,
-                              .uri = blob->last_uri,
-                              .uri_bytes = blob->last_uri_bytes };
+    *d = (struct lmn__blob_entry){ .kind = LMN__BLOB_EXTERNAL,
+                                   .position = position,
+                                   .bytes = bytes,
+                                   .uri = blob->last_uri,
+                                   .uri_bytes = blob->last_uri_bytes };
     blob->count++;
     return LMN_OK;
 }
@@ -464,14 +326,14 @@ enum lmn_status lmn__blob_writer_write(struct lmn__blob_writer *blob,
     enum lmn_status st = LMN_OK;
 
     for (uint64_t i = first; st == LMN_OK && i < first + count; i++) {
-        if (blob->count == PAGE_ROWS_MAX || blob->uris.len >= URIS_BYTES_MAX)
+        if (blob->count == LMN__BLOB_PAGE_ROWS_MAX || blob->uris.len >= URIS_BYTES_MAX)
             st = put_page(blob, err);
         else if (blob->stage.len >= STAGE_BYTES_MAX)
             st = flush_stage(blob, err);
         if (st != LMN_OK)
             return st;
         if (lmn__view_is_null(column, i))
-            blob->descriptor[blob->count++] = (struct descriptor){ .null = true };
+            blob->descriptor[blob->count++] = (struct lmn__blob_entry){ .null = true };
         else if (either)
             st = put_either(blob, column, i, err);
         else

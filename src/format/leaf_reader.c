@@ -375,7 +375,7 @@ static enum lmn_status read_empty_struct(struct lmn__leaf *leaf, const struct lm
 /* Descriptors first, apart; then the bytes they name. */
 static enum lmn_status read_blob_bytes(struct lmn_file *file, const struct lmn__leaf_plan *plan,
                                        struct lmn__leaf *leaf, struct cursor *cursor, uint64_t told,
-                                       struct lmn_error *err)
+                                       bool sketch, struct lmn_error *err)
 {
     struct lmn__builder *bytes = leaf->builder, descriptors;
     enum lmn_status st = lmn__builder_init(&descriptors, file->env, plan->node->layout, err);
@@ -389,7 +389,7 @@ static enum lmn_status read_blob_bytes(struct lmn_file *file, const struct lmn__
     if (st == LMN_OK)
         st = bytes->layout->kind == LMN__LAYOUT_STRUCT
                  ? lmn__blob_fetch_either(file, &descriptors, bytes, err)
-                 : lmn__blob_fetch(file, &descriptors, bytes, err);
+                 : lmn__blob_fetch(file, &descriptors, sketch, bytes, err);
     lmn__builder_deinit(&descriptors);
     return st;
 }
@@ -427,7 +427,8 @@ enum lmn_status lmn__leaf_read(const struct lmn__reader *reader, const struct lm
         return read_empty_struct(&leaf, range, range_count, err);
     reserve_values(plan, &leaf, range, range_count);
     if (plan->node->blob != LMN__BLOB_NONE && reader->projection.blobs != LMN_BLOB_DESCRIPTORS)
-        st = read_blob_bytes(reader->file, plan, &leaf, &cursor, told, err);
+        st = read_blob_bytes(reader->file, plan, &leaf, &cursor, told,
+                             (int)reader->projection.blobs == LMN__BLOB_SKETCH, err);
     else
         st = read_ranges(reader->file, plan, &leaf, &cursor, told, err);
     lmn__vec_deinit(&leaf.merge);

@@ -96,23 +96,32 @@ void lmn_pages_free(struct lmn_pages *pages)
     lmn_env_release(env);
 }
 
+/* Room for one more. */
+static enum lmn_status reserve_page(struct lmn_pages *pages, struct lmn_error *err)
+{
+    uint64_t cap = pages->cap != 0 ? pages->cap * 2 : 16;
+    struct page *grown;
+
+    if (pages->count < pages->cap)
+        return LMN_OK;
+    grown = lmn__realloc(pages->env, pages->page, cap * sizeof *grown);
+    if (grown == NULL)
+        return lmn__no_memory(err, "pages", cap * sizeof *grown);
+    pages->page = grown;
+    pages->cap = cap;
+    return LMN_OK;
+}
+
 static enum lmn_status add_page(struct lmn_pages *pages, const struct lmn__write_plan *plan,
                                 const struct lmn__write_leaf *leaf, struct lmn__shred *shred,
                                 uint64_t row_start, struct lmn__scratch *scratch,
                                 struct lmn_error *err)
 {
     struct page *page;
-    enum lmn_status st;
+    enum lmn_status st = reserve_page(pages, err);
 
-    if (pages->count == pages->cap) {
-        uint64_t cap = pages->cap != 0 ? pages->cap * 2 : 16;
-        struct page *grown = lmn__realloc(pages->env, pages->page, cap * sizeof *grown);
-
-        if (grown == NULL)
-            return lmn__no_memory(err, "pages", cap * sizeof *grown);
-        pages->page = grown;
-        pages->cap = cap;
-    }
+    if (st != LMN_OK)
+        return st;
     page = &pages->page[pages->count++];
     *page = (struct page){ .column = leaf->node->column, .row_start = row_start };
     st = lmn__page_encode(shred, &plan->encode, scratch, &page->encoded, err);
@@ -249,6 +258,37 @@ enum lmn_status lmn__pages_encode_column(const struct lmn__write_plan *plan, uin
     return st;
 }
 
+enum lmn_status lmn__pages_encode_blobs(const struct lmn__write_plan *plan, uint32_t column,
+                                        const struct lmn__blob_entries *entries, uint64_t row_start,
+                                        struct lmn_pages **pages_out, struct lmn_error *err)
+{
+    const struct lmn__write_leaf *leaf = plan->leaf;
+    struct lmn__scratch scratch;
+    struct page *page;
+    enum lmn_status st = pages_new(plan->env, pages_out, err);
+
+    while (leaf->top != column)
+        leaf++;
+    if (st == LMN_OK)
+        st = reserve_page(*pages_out, err);
+    if (st == LMN_OK) {
+        page = &(*pages_out)->page[(*pages_out)->count++];
+        *page = (struct page){ .column = leaf->node->column, .row_start = row_start };
+        lmn__scratch_init(&scratch, plan->env);
+        st = lmn__blob_page_encode(plan->env, leaf->node->blob == LMN__BLOB_V2, entries,
+                                   &plan->encode, &scratch, &page->encoded, err);
+        lmn__scratch_deinit(&scratch);
+        (*pages_out)->buffer_count = page->encoded.buffer_count;
+    }
+    if (st == LMN_OK)
+        st = lmn_pages_place(*pages_out, 0, err);
+    if (st != LMN_OK) {
+        lmn_pages_free(*pages_out);
+        *pages_out = NULL;
+    }
+    return st;
+}
+
 enum lmn_status lmn_pages_encode(struct lmn_env *env, const struct ArrowSchema *schema,
                                  const struct ArrowArray *array, uint64_t row_start,
                                  const struct lmn_encode_options *options,
@@ -357,6 +397,54 @@ enum lmn_status lmn_pages_describe(struct lmn_pages *pages, const void **data_ou
     return lmn__buf_status(&pages->descriptor, "a descriptor of pages", err);
 }
 
+/* The first row of the pages of a column, and the first column. */
+static void find_first(const struct lmn__pb_list *pages, uint32_t column, uint64_t *row_out,
+                       uint32_t *column_out)
+{
+    const struct pb_placed_page *page = pages->item;
+
+    *row_out = UINT64_MAX;
+    *column_out = UINT32_MAX;
+    for (size_t i = 0; i < pages->count; i++) {
+        if (page[i].column == column && page[i].row_start < *row_out)
+            *row_out = page[i].row_start;
+        if (page[i].column < *column_out)
+            *column_out = page[i].column;
+    }
+}
+
+enum lmn_status lmn__pages_move_first(struct lmn_env *env, struct lmn__span descriptor,
+                                      uint64_t position, struct lmn__buf *out,
+                                      struct lmn_error *err)
+{
+    struct pb_placed_pages list = { 0 };
+    struct lmn__arena arena;
+    enum lmn_status st;
+
+    lmn__arena_init(&arena, env, 0);
+    st = lmn__pb_decode(&placed_pages_message, descriptor, &arena, &list, err);
+    for (size_t i = 0; st == LMN_OK && i < list.pages.count; i++) {
+        struct pb_placed_page moved = ((const struct pb_placed_page *)list.pages.item)[i];
+        const struct pb_placed_pages one = { { &moved, 1 } };
+        uint64_t first_row;
+        uint32_t first_column;
+
+        find_first(&list.pages, moved.column, &first_row, &first_column);
+        moved.row_start -= first_row;
+        moved.column -= first_column;
+        for (size_t k = 0; st == LMN_OK && k < moved.positions.count; k++) {
+            if (moved.positions.item[k] < position)
+                st = lmn_fail(err, LMN_E_CORRUPT, "a page at %llu, before the %llu of its set",
+                              (unsigned long long)moved.positions.item[k],
+                              (unsigned long long)position);
+            moved.positions.item[k] -= position;
+        }
+        lmn__pb_encode(&placed_pages_message, &one, out);
+    }
+    lmn__arena_deinit(&arena);
+    return st == LMN_OK ? lmn__buf_status(out, "a descriptor of pages", err) : st;
+}
+
 struct lmn_tail {
     struct lmn_env *env; /* counted */
     struct lmn__write_plan plan;
@@ -412,6 +500,26 @@ void lmn_tail_free(struct lmn_tail *tail)
     lmn_env_release(env);
 }
 
+enum lmn_status lmn__pages_tail_add(struct lmn_tail *tail, uint32_t column,
+                                    const struct lmn__placed_page *page, struct lmn_error *err)
+{
+    uint64_t end;
+
+    if (column >= tail->tail.column_count ||
+        !lmn__add_u64(page->row_start, page->row_count, &end) || page->row_count == 0)
+        return lmn_fail(err, LMN_E_CORRUPT,
+                        "a page of column %u, rows %llu and %llu more, in a file of %u columns",
+                        column, (unsigned long long)page->row_start,
+                        (unsigned long long)page->row_count, tail->tail.column_count);
+    for (uint32_t i = 0; i < page->buffer_count; i++) {
+        if (page->buffer[i].position % LMN_PAGE_ALIGN != 0)
+            return lmn_fail(err, LMN_E_CORRUPT, "a page at position %llu, no multiple of %d",
+                            (unsigned long long)page->buffer[i].position, LMN_PAGE_ALIGN);
+    }
+    tail->row_count = lmn__max_u64(tail->row_count, end / tail->tail.column[column].stride);
+    return lmn__tail_add(&tail->tail, column, page, err);
+}
+
 static enum lmn_status add_placed(struct lmn_tail *tail, const struct pb_placed_page *pb,
                                   struct lmn_error *err)
 {
@@ -423,24 +531,13 @@ static enum lmn_status add_placed(struct lmn_tail *tail, const struct pb_placed_
                                      .description = pb->description,
                                      .has_checksum = pb->has_checksum,
                                      .checksum = pb->checksum };
-    uint64_t end, stride;
 
-    if (pb->column >= tail->tail.column_count || pb->positions.count > LMN__PAGE_BUFFER_COUNT_MAX ||
-        pb->positions.count != pb->sizes.count ||
-        !lmn__add_u64(pb->row_start, pb->row_count, &end) || pb->row_count == 0)
-        return lmn_fail(err, LMN_E_CORRUPT,
-                        "a page of column %u, rows %llu and %llu more, in a file of %u columns",
-                        pb->column, (unsigned long long)pb->row_start,
-                        (unsigned long long)pb->row_count, tail->tail.column_count);
-    for (uint32_t i = 0; i < page.buffer_count; i++) {
+    if (pb->positions.count > LMN__PAGE_BUFFER_COUNT_MAX || pb->positions.count != pb->sizes.count)
+        return lmn_fail(err, LMN_E_CORRUPT, "a page of column %u with %zu positions and %zu sizes",
+                        pb->column, pb->positions.count, pb->sizes.count);
+    for (uint32_t i = 0; i < page.buffer_count; i++)
         extent[i] = (struct lmn__extent){ pb->positions.item[i], pb->sizes.item[i] };
-        if (extent[i].position % LMN_PAGE_ALIGN != 0)
-            return lmn_fail(err, LMN_E_CORRUPT, "a page at position %llu, no multiple of %d",
-                            (unsigned long long)extent[i].position, LMN_PAGE_ALIGN);
-    }
-    stride = tail->tail.column[pb->column].stride;
-    tail->row_count = lmn__max_u64(tail->row_count, end / stride);
-    return lmn__tail_add(&tail->tail, pb->column, &page, err);
+    return lmn__pages_tail_add(tail, pb->column, &page, err);
 }
 
 enum lmn_status lmn_tail_add(struct lmn_tail *tail, const void *data, size_t len,

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "format/logical_type.h"
+#include "format/schema_write.h"
 
 static struct lmn__selected *select_new(struct lmn__projection *projection,
                                         const struct lmn__node *node, uint32_t room)
@@ -247,6 +248,21 @@ static enum lmn_status mark_reference(struct ArrowSchema *schema, struct lmn_err
     return failed ? lmn__no_memory(err, "a schema", 0) : LMN_OK;
 }
 
+/* Sketches are no blobs. */
+static enum lmn_status unmark_blob(struct ArrowSchema *schema, struct lmn_error *err)
+{
+    struct ArrowBuffer metadata;
+    bool failed;
+
+    if (ArrowMetadataBuilderInit(&metadata, schema->metadata) != NANOARROW_OK)
+        return lmn__no_memory(err, "a schema", 0);
+    failed = ArrowMetadataBuilderRemove(&metadata, ArrowCharView("lance-encoding:blob")) !=
+                 NANOARROW_OK ||
+             ArrowSchemaSetMetadata(schema, (const char *)metadata.data) != NANOARROW_OK;
+    ArrowBufferReset(&metadata);
+    return failed ? lmn__no_memory(err, "a schema", 0) : LMN_OK;
+}
+
 static enum lmn_status to_arrow(const struct lmn__projection *projection,
                                 const struct lmn__selected *selected, struct ArrowSchema *schema,
                                 struct lmn_error *err)
@@ -266,6 +282,8 @@ static enum lmn_status to_arrow(const struct lmn__projection *projection,
     st = set_metadata(&node->field->metadata, node->blob != LMN__BLOB_V2, schema, err);
     if (st == LMN_OK && projection->blobs == LMN_BLOB_EITHER && node->blob == LMN__BLOB_V2)
         st = mark_reference(schema, err);
+    if (st == LMN_OK && (int)projection->blobs == LMN__BLOB_SKETCH && node->blob != LMN__BLOB_NONE)
+        st = unmark_blob(schema, err);
     if (st == LMN_OK && node->blob == LMN__BLOB_NONE)
         st = children_to_arrow(projection, selected, schema, err);
     return st;
@@ -396,6 +414,24 @@ void lmn__projection_deinit(struct lmn__projection *projection)
         projection->arrow.release(&projection->arrow);
     lmn__arena_deinit(&projection->arena);
     projection->layout = NULL;
+}
+
+static enum lmn_status mark_blobs(const struct lmn__selected *selected, struct ArrowSchema *schema,
+                                  struct lmn_error *err)
+{
+    enum lmn_status st = LMN_OK;
+
+    if (selected->node != NULL && selected->node->blob != LMN__BLOB_NONE)
+        return lmn__arrow_mark_blob(schema, err);
+    for (uint32_t i = 0; st == LMN_OK && i < selected->child_count && i < schema->n_children; i++)
+        st = mark_blobs(selected->child[i], schema->children[i], err);
+    return st;
+}
+
+enum lmn_status lmn__projection_mark_blobs(struct lmn__projection *projection,
+                                           struct lmn_error *err)
+{
+    return mark_blobs(projection->root, &projection->arrow, err);
 }
 
 static void set_layout(const struct lmn__selected *selected, const struct lmn__layout *layout,

@@ -18,6 +18,12 @@ struct lmn__selected {
     struct lmn__selected **child;
 };
 
+/*
+ * A blob mode of the library's own: large binaries that tell, with few bytes, whether a blob is
+ * another one; see blob.h.
+ */
+enum { LMN__BLOB_SKETCH = LMN_BLOB_EITHER + 1 };
+
 struct lmn__projection {
     struct lmn__arena arena;
     const struct lmn__schema *schema;
@@ -55,6 +61,10 @@ LMN_MUST_USE enum lmn_status lmn__projection_init_nodes(struct lmn__projection *
                                                         struct lmn_error *err);
 
 void lmn__projection_deinit(struct lmn__projection *projection);
+
+/* Let the Arrow type of a projection that reads bytes of blobs say which columns are blobs. */
+LMN_MUST_USE enum lmn_status lmn__projection_mark_blobs(struct lmn__projection *projection,
+                                                        struct lmn_error *err);
 
 /* A copy of the projection's Arrow type; the caller releases it. */
 LMN_MUST_USE enum lmn_status lmn__projection_schema(const struct lmn__projection *projection,

@@ -68,6 +68,20 @@ bool lmn__arrow_is_blob(const struct ArrowSchema *column)
            metadata_is_true(column, "lance-encoding:blob");
 }
 
+enum lmn_status lmn__arrow_mark_blob(struct ArrowSchema *column, struct lmn_error *err)
+{
+    struct ArrowBuffer metadata;
+    bool failed;
+
+    if (ArrowMetadataBuilderInit(&metadata, column->metadata) != NANOARROW_OK)
+        return lmn__no_memory(err, "a schema's metadata", 0);
+    failed = ArrowMetadataBuilderSet(&metadata, ArrowCharView("lance-encoding:blob"),
+                                     ArrowCharView("true")) != NANOARROW_OK ||
+             ArrowSchemaSetMetadata(column, (const char *)metadata.data) != NANOARROW_OK;
+    ArrowBufferReset(&metadata);
+    return failed ? lmn__no_memory(err, "a schema's metadata", 0) : LMN_OK;
+}
+
 /* Fields of the message that a type makes, at most. */
 static uint32_t count_fields(const struct ArrowSchema *schema)
 {

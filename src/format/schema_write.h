@@ -23,6 +23,10 @@ LMN_MUST_USE enum lmn_status lmn__schema_from_arrow(const struct ArrowSchema *sc
 /* Is this column stored as a blob? */
 bool lmn__arrow_is_blob(const struct ArrowSchema *column);
 
+/* Let a column of large binaries be stored as one: files are written from bytes that are marked. */
+LMN_MUST_USE enum lmn_status lmn__arrow_mark_blob(struct ArrowSchema *column,
+                                                  struct lmn_error *err);
+
 /* Is it a blob that may lie elsewhere: Lance's struct of data, uri, position and size? */
 bool lmn__arrow_is_reference(const struct ArrowSchema *column);
 

@@ -208,7 +208,8 @@ static enum lmn_status read_blob(const struct lmn__reader *reader, struct lmn__s
         out->child = raw.child;
         raw.child = swap;
         if (bytes)
-            st = lmn__blob_fetch(reader->file, &descriptors, builder, err);
+            st = lmn__blob_fetch(reader->file, &descriptors,
+                                 (int)reader->projection.blobs == LMN__BLOB_SKETCH, builder, err);
     }
     lmn__builder_deinit(&descriptors);
     lmn__builder_deinit(&raw);
