@@ -148,6 +148,28 @@ static void wides(const struct lmn__term *term, const struct lmn__vector *a,
     }
 }
 
+static void divide_wides(const struct lmn__term *term, const struct lmn__vector *a,
+                         const struct lmn__vector *b, uint32_t rows, struct lmn__wide *out,
+                         uint8_t *bad)
+{
+    static const struct lmn__wide zero;
+
+    for (uint32_t i = 0; i < rows; i++) {
+        const struct lmn__wide *x = (const struct lmn__wide *)a->values + lmn__vector_at(a, i);
+        const struct lmn__wide *y = (const struct lmn__wide *)b->values + lmn__vector_at(b, i);
+        struct lmn__wide quotient, rest;
+        bool fits;
+
+        out[i] = zero;
+        bad[i] = lmn__wide_compare(y, &zero) == 0;
+        if (bad[i] != 0)
+            continue;
+        fits = lmn__wide_divide(x, y, &quotient, &rest) || term->choice == '%';
+        out[i] = term->choice == '%' ? rest : quotient;
+        bad[i] = fits && lmn__wide_fits(&out[i], term->type.precision) ? 0 : 2;
+    }
+}
+
 static enum lmn_status no_result(const struct lmn__frame *frame, const struct lmn__term *term,
                                  uint32_t row, uint8_t bad)
 {
@@ -205,7 +227,8 @@ enum lmn_status lmn__arithmetic_kernel(struct lmn__frame *frame, const struct lm
         return LMN_OK;
         LMN__FLOAT_FORMS(FLOAT_CASE)
     default:
-        wides(term, a, b, rows, values, bad);
+        (term->choice == '/' || term->choice == '%' ? divide_wides : wides)(term, a, b, rows,
+                                                                            values, bad);
     }
     row = lmn__frame_first_bad(frame, out, bad, rows);
     return row == rows ? LMN_OK : no_result(frame, term, row, bad[row]);

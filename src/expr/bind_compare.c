@@ -6,6 +6,7 @@
  */
 #include "expr/bind.h"
 #include "expr/compare.h"
+#include "expr/compare_nested.h"
 #include "expr/in_set.h"
 
 /* The digits in front of the point, and behind. */
@@ -181,22 +182,21 @@ static enum lmn_status bind_pair(struct lmn__binder *binder, const struct lmn__s
 {
     const struct lmn__type condition = lmn__type_plain(LMN__KIND_BOOL);
     bool distinct = syntax->kind == LMN__SYNTAX_DISTINCT;
-    char text[LMN__TYPE_TEXT_BYTES];
+    lmn__kernel_fn kernel = distinct ? lmn__compare_distinct : lmn__compare_kernel;
     struct lmn__term *pair[2];
     enum lmn_status st = lmn__bind_syntax(binder, a, &pair[0]);
 
     if (st == LMN_OK)
         st = lmn__bind_syntax(binder, b, &pair[1]);
     if (st == LMN_OK)
+        st = lmn__bind_nested(binder, pair);
+    if (st == LMN_OK)
         st = lmn__bind_unify(binder, syntax->place, "compare", pair, 2);
     if (st != LMN_OK)
         return st;
     if (lmn__type_form(&pair[0]->type) == LMN__FORM_SLOT)
-        return lmn__bind_fail(binder, syntax->place, LMN_E_UNSUPPORTED,
-                              "comparing values of type %s", lmn__type_text(&pair[0]->type, text));
-    st = lmn__bind_call(binder, syntax->place,
-                        distinct ? lmn__compare_distinct : lmn__compare_kernel, &condition, pair, 2,
-                        term_out);
+        kernel = distinct ? lmn__compare_nested_distinct : lmn__compare_nested;
+    st = lmn__bind_call(binder, syntax->place, kernel, &condition, pair, 2, term_out);
     if (st != LMN_OK)
         return st;
     (*term_out)->compare = compare;

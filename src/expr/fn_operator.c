@@ -59,6 +59,9 @@ static struct lmn__type decimal_of(const struct lmn__type *type)
                                .width = 16 };
 }
 
+/* Digits behind the point that a quotient has beyond those of its dividend. */
+enum { DIVISION_DIGITS = 4 };
+
 static enum lmn_status bind_decimals(struct lmn__binder *binder, uint32_t place, int32_t op,
                                      struct lmn__term **arg, struct lmn__type *type)
 {
@@ -66,11 +69,14 @@ static enum lmn_status bind_decimals(struct lmn__binder *binder, uint32_t place,
     int32_t front, most = a.width == 32 || b.width == 32 ? 76 : 38;
     enum lmn_status st;
 
-    if (op == '/' || op == '%')
-        return lmn__bind_fail(binder, place, LMN_E_UNSUPPORTED,
-                              "decimals are not divided; cast one side to double");
     *type = a;
-    if (op == '*') {
+    if (op == '/') {
+        type->scale = a.scale + DIVISION_DIGITS;
+        type->precision = a.precision + b.scale + DIVISION_DIGITS;
+        a.scale = type->scale + b.scale; /* so that the quotient has the scale of the result */
+        a.precision = 76;
+        a.width = 32;
+    } else if (op == '*') {
         type->scale = a.scale + b.scale;
         type->precision = a.precision + b.precision + 1;
     } else {
@@ -84,9 +90,10 @@ static enum lmn_status bind_decimals(struct lmn__binder *binder, uint32_t place,
     }
     type->precision = type->precision < most ? type->precision : most;
     type->width = most == 76 ? 32 : 16;
-    if (type->scale > most)
+    if (type->scale > most || a.scale > 76)
         return lmn__bind_fail(binder, place, LMN_E_INVALID,
-                              "decimals with %d digits behind the point", type->scale);
+                              "decimals with %d digits behind the point",
+                              a.scale > type->scale ? a.scale : type->scale);
     st = lmn__bind_convert(binder, &arg[0], &a, LMN__CONVERT_CAST);
     return st == LMN_OK ? lmn__bind_convert(binder, &arg[1], &b, LMN__CONVERT_CAST) : st;
 }

@@ -117,6 +117,54 @@ bool lmn__wide_negate(const struct lmn__wide *a, struct lmn__wide *out)
     return lmn__wide_subtract(&zero, a, out);
 }
 
+static bool is_less(const struct lmn__wide *a, const struct lmn__wide *b)
+{
+    int i = 3;
+
+    while (i > 0 && a->word[i] == b->word[i])
+        i--;
+    return a->word[i] < b->word[i];
+}
+
+/* The next bit of a number that is shifted in from below. */
+static void shift_in(struct lmn__wide *a, uint64_t bit)
+{
+    for (int i = 3; i > 0; i--)
+        a->word[i] = a->word[i] << 1 | a->word[i - 1] >> 63;
+    a->word[0] = a->word[0] << 1 | bit;
+}
+
+/* Magnitudes, bit by bit; the rest stays below b, which is at most 2^255, so nothing is lost. */
+static struct lmn__wide divide_bits(const struct lmn__wide *a, const struct lmn__wide *b,
+                                    struct lmn__wide *rest)
+{
+    struct lmn__wide quotient = { { 0 } }, less = minus(b);
+
+    *rest = (struct lmn__wide){ { 0 } };
+    for (int i = 255; i >= 0; i--) {
+        shift_in(rest, a->word[i / 64] >> i % 64 & 1);
+        if (is_less(rest, b))
+            continue;
+        *rest = plus(rest, &less);
+        quotient.word[i / 64] |= 1ull << i % 64;
+    }
+    return quotient;
+}
+
+bool lmn__wide_divide(const struct lmn__wide *a, const struct lmn__wide *b, struct lmn__wide *out,
+                      struct lmn__wide *rest_out)
+{
+    struct lmn__wide x = magnitude(a), y = magnitude(b), rest = { { 0 } };
+    bool a_negative = lmn__wide_is_negative(a), b_negative = lmn__wide_is_negative(b);
+
+    if ((y.word[1] | y.word[2] | y.word[3]) == 0)
+        rest.word[0] = divide_word(&x, y.word[0]);
+    else
+        x = divide_bits(&x, &y, &rest);
+    *rest_out = a_negative ? minus(&rest) : rest;
+    return with_sign(&x, a_negative != b_negative, out);
+}
+
 bool lmn__wide_multiply(const struct lmn__wide *a, const struct lmn__wide *b, struct lmn__wide *out)
 {
     struct lmn__wide x = magnitude(a), y = magnitude(b), sum = { { 0 } };

@@ -60,6 +60,9 @@ bool lmn__wide_subtract(const struct lmn__wide *a, const struct lmn__wide *b,
                         struct lmn__wide *out);
 bool lmn__wide_multiply(const struct lmn__wide *a, const struct lmn__wide *b,
                         struct lmn__wide *out);
+/* a / b, towards zero, and what is left of a, with its sign. b is not zero. */
+bool lmn__wide_divide(const struct lmn__wide *a, const struct lmn__wide *b, struct lmn__wide *out,
+                      struct lmn__wide *rest_out);
 bool lmn__wide_negate(const struct lmn__wide *a, struct lmn__wide *out);
 
 /*

@@ -100,6 +100,48 @@ static void test_lists__written_out_are_values(void **state)
     CHECK_HAS(expr_values("[1, s]"), "cannot make a list of string and int64");
 }
 
+static void test_lists__compared(void **state)
+{
+    static const char *const pairs[] = {
+        "items = items",
+        "1 1 null 1",
+        "items <> [7]",
+        "1 1 null 0",
+        "items < [1, 2]", /* a null is greater than every value, a longer list than its start */
+        "0 1 null 0",
+        "items <= [1, 2, null]",
+        "1 1 null 0",
+        "items > []",
+        "1 0 null 1",
+        "items >= [7.5]", /* the items are compared as doubles */
+        "0 0 null 0",
+        "[i32, 2] = [10, 2]",
+        "1 0 0 0",
+        "[i64] = [1]",
+        "1 0 0 0",
+        "items is distinct from [7]",
+        "1 1 1 0",
+        "items is not distinct from null",
+        "0 0 1 0",
+        "items between [] and [2]",
+        "1 1 null 0",
+        "info = info",
+        "1 null 1 1",
+        "info is distinct from info",
+        "0 0 0 0",
+        "[info] = [info]",
+        "1 1 1 1",
+        "[['a'], ['b', null]] < [['a'], ['c']]",
+        "1 1 1 1",
+        "items = null",
+        "null null null null",
+        NULL,
+    };
+
+    (void)state;
+    check_expressions(pairs);
+}
+
 static void test_lists__written_out_take_the_target(void **state)
 {
     (void)state;
@@ -354,6 +396,7 @@ int main(void)
 {
     const struct CMUnitTest cases[] = {
         cmocka_unit_test(test_lists__written_out_are_values),
+        cmocka_unit_test(test_lists__compared),
         cmocka_unit_test(test_lists__written_out_take_the_target),
         cmocka_unit_test(test_lists__columns_as_other_lists),
         cmocka_unit_test(test_lists__conversion_of_many_items),
