@@ -60,21 +60,6 @@ static enum lmn_status select_columns(struct lmn__conform *conform,
     return LMN_OK;
 }
 
-/* Files are written from bytes that are marked as blobs. */
-static enum lmn_status mark_blob(struct ArrowSchema *schema, struct lmn_error *err)
-{
-    struct ArrowBuffer metadata;
-    bool failed;
-
-    if (ArrowMetadataBuilderInit(&metadata, schema->metadata) != NANOARROW_OK)
-        return lmn__no_memory(err, "a schema's metadata", 0);
-    failed = ArrowMetadataBuilderSet(&metadata, ArrowCharView("lance-encoding:blob"),
-                                     ArrowCharView("true")) != NANOARROW_OK ||
-             ArrowSchemaSetMetadata(schema, (const char *)metadata.data) != NANOARROW_OK;
-    ArrowBufferReset(&metadata);
-    return failed ? lmn__no_memory(err, "a schema's metadata", 0) : LMN_OK;
-}
-
 /* What a blob column is written from: bytes, or references where the rows have such. */
 static enum lmn_status set_blob(struct lmn__conform *conform, uint32_t i,
                                 const struct ArrowSchema *given, struct lmn_error *err)
@@ -83,7 +68,7 @@ static enum lmn_status set_blob(struct lmn__conform *conform, uint32_t i,
     enum lmn_status st;
 
     if (!lmn__arrow_is_reference(given))
-        return mark_blob(schema, err);
+        return lmn__arrow_mark_blob(schema, err);
     if (conform->column[i]->blob != LMN__BLOB_V2)
         return lmn_fail(err, LMN_E_UNSUPPORTED,
                         "column \"%.100s\" holds blobs of a file version before 2.2, which cannot "

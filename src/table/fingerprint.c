@@ -12,6 +12,8 @@
  *   4     other lists                               the hashes of the items
  *   5     structs, rows                             the hashes of the fields
  *
+ * Of a blob its sketch counts (format/blob.h).
+ *
  * Numbers have 8 bytes so that a column that was made wider keeps its fingerprints; in lists they
  * keep their own size, because vectors and pixels are many. A value of a dictionary counts as
  * itself; maps are lists of structs.
@@ -28,6 +30,8 @@
 #include "arrow/view.h"
 #include "base/hash.h"
 #include "base/math.h"
+#include "format/blob.h"
+#include "format/schema_write.h"
 #include "table/ledger.h"
 #include "table/table_fields.h"
 
@@ -42,6 +46,7 @@ enum number_kind { NUMBER_NONE, NUMBER_SIGNED, NUMBER_UNSIGNED, NUMBER_FLOAT };
 struct type {
     const struct lmn__layout *layout;
     enum number_kind number;
+    bool blob;          /* whole ones, whose sketches count */
     struct type *child; /* as many as the layout has */
 };
 
@@ -144,6 +149,32 @@ static void hash_texts(const struct type *type, const struct ArrowArray *array, 
         out[i] = lmn__hash64_seeded(bytes.len != 0 ? bytes.data : (const uint8_t *)"", bytes.len,
                                     SEED_VALUE);
     }
+}
+
+/* The same for blobs that are there as a whole. */
+static enum lmn_status hash_blobs(struct lmn_env *env, const struct type *type,
+                                  const struct ArrowArray *array, uint64_t first, uint64_t count,
+                                  uint64_t *out, struct lmn_error *err)
+{
+    uint8_t *sketch = lmn__alloc(env, LMN__SKETCH_BYTES);
+
+    if (sketch == NULL)
+        return lmn__no_memory(err, "the sketch of a blob", LMN__SKETCH_BYTES);
+    for (uint64_t i = 0; i < count; i++) {
+        struct lmn__span bytes = lmn__view_bytes(type->layout, array, first + i);
+
+        if (bytes.len <= LMN__SKETCH_WHOLE_MAX) {
+            hash_texts(type, array, first + i, 1, out + i);
+            continue;
+        }
+        lmn__store_u64(sketch, bytes.len);
+        for (int k = 0; k < LMN__SKETCH_PARTS; k++)
+            memcpy(sketch + 8 + k * LMN__SKETCH_PART, bytes.data + lmn__sketch_at(bytes.len, k),
+                   LMN__SKETCH_PART);
+        out[i] = lmn__hash64_seeded(sketch, LMN__SKETCH_BYTES, SEED_VALUE);
+    }
+    lmn__free(env, sketch);
+    return LMN_OK;
 }
 
 /* Where the items of list `i` begin; of list `i + 1`, where those of list `i` end. */
@@ -306,7 +337,10 @@ static enum lmn_status hash_values(struct lmn_env *env, const struct type *type,
         hash_fixed(type, array, first, count, out);
         break;
     case LMN__LAYOUT_VARIABLE:
-        hash_texts(type, array, first, count, out);
+        if (type->blob)
+            st = hash_blobs(env, type, array, first, count, out, err);
+        else
+            hash_texts(type, array, first, count, out);
         break;
     case LMN__LAYOUT_LIST:
     case LMN__LAYOUT_FIXED_LIST:
@@ -409,6 +443,7 @@ static enum lmn_status type_init(struct type *type, const struct ArrowSchema *sc
 
     type->layout = layout;
     type->number = number_of(schema);
+    type->blob = lmn__arrow_is_blob(schema) && layout->kind == LMN__LAYOUT_VARIABLE;
     type->child = lmn__arena_array(arena, layout->child_count, sizeof *type->child);
     if (type->child == NULL)
         return lmn__arena_fail(arena, "a fingerprint", err);

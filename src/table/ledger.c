@@ -20,13 +20,13 @@ bool lmn__ledger_is_hidden(const struct lmn__node *node)
     return lmn__node_metadata(node, LMN__LEDGER_OF).data != NULL;
 }
 
-/* Has it the fields of a ledger? A refill has those of its column. */
+/* Has it the fields of a ledger? A refill has those of its column, and says who fills it. */
 static bool is_ledger(const struct lmn__node *node)
 {
     const struct lmn__node *child = node->child;
 
     if (node->kind != LMN__NODE_STRUCT || node->child_count != LMN__LEDGER_FIELDS ||
-        strncmp(node->name, LMN__LEDGER_NEXT_PREFIX, sizeof LMN__LEDGER_NEXT_PREFIX - 1) == 0)
+        lmn__node_metadata(node, LMN__FUNCTION_KEY).data != NULL)
         return false;
     for (int i = 0; i < LMN__LEDGER_FIELDS; i++, child = child->next) {
         if (strcmp(child->name, field_name[i]) != 0)

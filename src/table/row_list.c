@@ -55,22 +55,37 @@ enum lmn_status lmn__row_list_add_live(struct lmn__row_list *list,
     return st;
 }
 
+/* Rows from `first` on whose bits are set. */
+static enum lmn_status add_word(struct lmn__row_list *list, uint64_t first, uint64_t word,
+                                struct lmn_error *err)
+{
+    enum lmn_status st = LMN_OK;
+
+    while (st == LMN_OK && word != 0) {
+        uint32_t at = (uint32_t)__builtin_ctzll(word);
+        uint64_t rest = ~(word >> at);
+        uint32_t run = rest != 0 ? (uint32_t)__builtin_ctzll(rest) : 64;
+
+        st = lmn__row_list_add(list, first + at, run, err);
+        word = at + run < 64 ? word >> (at + run) << (at + run) : 0;
+    }
+    return st;
+}
+
 enum lmn_status lmn__row_list_add_chosen(struct lmn__row_list *list,
                                          const struct lmn__row_list *from, const uint8_t *bits,
                                          struct lmn_error *err)
 {
-    uint64_t bit = 0;
+    uint64_t bit = 0, count;
     enum lmn_status st = LMN_OK;
 
-    for (uint64_t i = 0; st == LMN_OK && i < from->count; i++) {
-        uint64_t end = bit + from->range[i].count, start = bit;
+    for (uint64_t i = 0; i < from->count; i++) {
+        uint64_t start = bit, end = bit + from->range[i].count;
 
-        while (st == LMN_OK && bit < end) {
-            bit += lmn__bits_run(bits, bit, end, false);
-            uint64_t run = lmn__bits_run(bits, bit, end, true);
+        for (; st == LMN_OK && bit < end; bit += count) {
+            uint64_t word = lmn__bits_next(bits, bit, end, &count);
 
-            st = lmn__row_list_add(list, from->range[i].first + (bit - start), run, err);
-            bit += run;
+            st = add_word(list, from->range[i].first + (bit - start), word, err);
         }
     }
     return st;

@@ -35,19 +35,16 @@ static void keep_first(uint8_t *bits, uint64_t bit_count, uint64_t count)
 static enum lmn_status list_index(struct choosing *choosing, const uint8_t *bits,
                                   struct lmn_error *err)
 {
-    uint64_t at = 0, count = choosing->rows->row_count;
+    uint64_t at = 0, end = choosing->rows->row_count, count;
 
     choosing->index = lmn__calloc(choosing->env, choosing->chosen.row_count,
                                   sizeof *choosing->index);
     if (choosing->index == NULL)
         return lmn__no_memory(err, "rows that match",
                               choosing->chosen.row_count * sizeof *choosing->index);
-    for (uint64_t i = 0; i < count;) {
-        uint64_t end;
-
-        i += lmn__bits_run(bits, i, count, false);
-        for (end = i + lmn__bits_run(bits, i, count, true); i < end; i++)
-            choosing->index[at++] = i;
+    for (uint64_t i = 0; i < end; i += count) {
+        for (uint64_t word = lmn__bits_next(bits, i, end, &count); word != 0; word &= word - 1)
+            choosing->index[at++] = i + (uint64_t)__builtin_ctzll(word);
     }
     return LMN_OK;
 }

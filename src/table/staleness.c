@@ -173,7 +173,8 @@ static enum lmn_status project(struct search *search, struct lmn_error *err)
     if (st == LMN_OK)
         st = lmn__projection_init_nodes(&search->cells, env, schema, &query->ledger, 1, false, err);
     if (st == LMN_OK)
-        st = lmn__projection_init(&search->rows, env, schema, name, count, true, err);
+        st = lmn__projection_init(&search->rows, env, schema, name, count,
+                                  (enum lmn_blob_mode)LMN__BLOB_SKETCH, err);
     if (st == LMN_OK)
         st = lmn__fingerprint_new(env, &search->rows.arrow, search->column, query->input_count,
                                   &search->fingerprint, err);
