@@ -37,8 +37,9 @@ struct unit {
     uint64_t source; /* a hash of the files that held the columns when the file was made */
     char name[NAME_BYTES];
     uint64_t bytes; /* of the file */
-    bool direct;
-    bool segments; /* of the receipts, some are in segments */
+    bool direct;    /* it is made where pages are in their place */
+    bool copies;    /* pages of the file that held the columns */
+    bool segments;  /* of the receipts, some are in segments */
     bool written;
 };
 
@@ -169,7 +170,11 @@ static enum lmn_status list_units(struct assembly *assembly, const struct lmn__p
         unit->source = hash_source(assembly, &fragment);
         st = lmn__journal_receipts(assembly->options->journal, unit->fragment_id, unit->layout,
                                    &unit->receipt, &unit->receipt_count, err);
-        unit->direct = lmn__unit_file_is_direct(unit->receipt, unit->receipt_count);
+        if (st == LMN_OK)
+            st = lmn__unit_file_may_copy(assembly->options->table, &assembly->columns, unit->index,
+                                         unit->receipt, unit->receipt_count, &unit->copies, err);
+        unit->direct = unit->copies || lmn__unit_file_is_direct(&assembly->columns, unit->receipt,
+                                                                unit->receipt_count);
         for (uint64_t k = 0; k < unit->receipt_count; k++)
             unit->segments = unit->segments || unit->receipt[k].segments;
         if (st == LMN_OK)
@@ -208,13 +213,15 @@ static enum lmn_status write_unit(struct assembly *assembly, struct unit *unit,
     struct lmn__unit_file file = { .table = options->table,
                                    .journal = options->journal,
                                    .columns = &assembly->columns,
+                                   .index = unit->index,
                                    .fragment_id = unit->fragment_id,
                                    .layout = unit->layout,
                                    .row_count = unit->row_count,
                                    .receipt = unit->receipt,
                                    .receipt_count = unit->receipt_count,
                                    .name = unit->name,
-                                   .unsynced = options->unsynced };
+                                   .unsynced = options->unsynced,
+                                   .copies = unit->copies };
     enum lmn_status st = lmn__unit_rows_open(options->table, &assembly->columns, unit->index,
                                              lmn__journal_dir(options->journal), unit->receipt,
                                              unit->receipt_count, &file.rows, err);

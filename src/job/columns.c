@@ -3,6 +3,8 @@
 
 #include <stdio.h>
 
+#include "format/schema_write.h"
+#include "job/payload_column.h"
 #include "table/ledger.h"
 
 /* The nodes of a tree that begins at `node`, in pre-order; they lie together. */
@@ -71,6 +73,17 @@ static enum lmn_status list_fields(struct lmn__fill_columns *columns, struct lmn
     return LMN_OK;
 }
 
+static enum lmn_status mark_blobs(struct lmn__fill_columns *columns, struct lmn_error *err)
+{
+    enum lmn_status st = LMN_OK;
+
+    for (uint32_t i = 0; st == LMN_OK && i < columns->count; i++) {
+        if (lmn__fill_columns_is_blob(columns, i))
+            st = lmn__arrow_mark_blob(columns->projection.arrow.children[i], err);
+    }
+    return st;
+}
+
 enum lmn_status lmn__fill_columns_init(struct lmn__fill_columns *columns,
                                        struct lmn__manifest *manifest, const char *const *output,
                                        uint32_t output_count, int32_t field_id,
@@ -87,6 +100,13 @@ enum lmn_status lmn__fill_columns_init(struct lmn__fill_columns *columns,
     if (st == LMN_OK)
         st = lmn__projection_init_nodes(&columns->projection, manifest->env, &manifest->schema,
                                         columns->node, columns->count, true, err);
+    if (st == LMN_OK) {
+        st = mark_blobs(columns, err);
+        if (st == LMN_OK)
+            st = lmn__payload_schema(&columns->projection.arrow, &columns->held, err);
+        if (st != LMN_OK)
+            lmn__projection_deinit(&columns->projection);
+    }
     if (st != LMN_OK) {
         lmn__arena_deinit(&columns->arena);
         lmn__manifest_release(columns->manifest);
@@ -99,10 +119,25 @@ void lmn__fill_columns_deinit(struct lmn__fill_columns *columns)
 {
     if (columns->manifest == NULL)
         return;
+    columns->held.release(&columns->held);
     lmn__projection_deinit(&columns->projection);
     lmn__arena_deinit(&columns->arena);
     lmn__manifest_release(columns->manifest);
     *columns = (struct lmn__fill_columns){ 0 };
+}
+
+bool lmn__fill_columns_is_blob(const struct lmn__fill_columns *columns, uint32_t column)
+{
+    return columns->node[column]->blob != LMN__BLOB_NONE;
+}
+
+bool lmn__fill_columns_have_blobs(const struct lmn__fill_columns *columns)
+{
+    for (uint32_t i = 0; i < columns->count; i++) {
+        if (lmn__fill_columns_is_blob(columns, i))
+            return true;
+    }
+    return false;
 }
 
 bool lmn__fill_columns_has(const struct lmn__fill_columns *columns, int32_t field_id)

@@ -15,6 +15,7 @@ struct lmn__fill_columns {
     struct lmn__manifest *manifest; /* counted */
     struct lmn__arena arena;
     struct lmn__projection projection; /* all of them; its type is the fill's schema */
+    struct ArrowSchema held;           /* the same as they are held; see payload_column.h */
     uint32_t count;                    /* with ledgers */
     const struct lmn__node **node;
     char version[8];                 /* of new files: "2.1" */
@@ -35,6 +36,12 @@ LMN_MUST_USE enum lmn_status lmn__fill_columns_init(struct lmn__fill_columns *co
                                                     struct lmn_error *err);
 /* Zeroed ones are allowed. */
 void lmn__fill_columns_deinit(struct lmn__fill_columns *columns);
+
+/* Is column number `column` one of blobs? */
+bool lmn__fill_columns_is_blob(const struct lmn__fill_columns *columns, uint32_t column);
+
+/* Is one of them? */
+bool lmn__fill_columns_have_blobs(const struct lmn__fill_columns *columns);
 
 /* Is this the id of a field of the columns, or of one inside them? */
 bool lmn__fill_columns_has(const struct lmn__fill_columns *columns, int32_t field_id);

@@ -336,14 +336,14 @@ static enum lmn_status open_files(struct lmn__journal *journal, struct lmn_error
     return st;
 }
 
-enum lmn_status lmn__journal_open(struct lmn_store *store, const struct lmn__fill_key *key,
-                                  const char *job_id, struct lmn__journal **journal_out,
-                                  struct lmn_error *err)
+/* A journal without its files. */
+static enum lmn_status journal_new(struct lmn_store *store, const struct lmn__fill_key *key,
+                                   const char *job_id, struct lmn__journal **journal_out,
+                                   struct lmn_error *err)
 {
     struct lmn_env *env = store->env;
     struct lmn__journal *journal = lmn__calloc(env, 1, sizeof *journal);
     char dir[DIR_BYTES];
-    enum lmn_status st;
 
     *journal_out = NULL;
     if (journal == NULL)
@@ -356,15 +356,48 @@ enum lmn_status lmn__journal_open(struct lmn_store *store, const struct lmn__fil
     lmn__buf_init(&journal->pending, env, 0);
     journal->dir = lmn__strndup(env, dir, strlen(dir));
     journal->job = lmn__strndup(env, job_id, strlen(job_id));
-    st = journal->dir != NULL && journal->job != NULL
-             ? open_files(journal, err)
-             : lmn__no_memory(err, "a journal", sizeof dir);
-    if (st != LMN_OK) {
+    if (journal->dir == NULL || journal->job == NULL) {
         lmn__journal_close(journal);
-        return st;
+        return lmn__no_memory(err, "a journal", sizeof dir);
     }
     *journal_out = journal;
     return LMN_OK;
+}
+
+enum lmn_status lmn__journal_open(struct lmn_store *store, const struct lmn__fill_key *key,
+                                  const char *job_id, struct lmn__journal **journal_out,
+                                  struct lmn_error *err)
+{
+    enum lmn_status st = journal_new(store, key, job_id, journal_out, err);
+
+    if (st != LMN_OK)
+        return st;
+    st = open_files(*journal_out, err);
+    if (st != LMN_OK) {
+        lmn__journal_close(*journal_out);
+        *journal_out = NULL;
+    }
+    return st;
+}
+
+enum lmn_status lmn__journal_view(struct lmn_store *store, const struct lmn__fill_key *key,
+                                  struct lmn__journal **journal_out, struct lmn_error *err)
+{
+    char path[DIR_BYTES + 16];
+    enum lmn_status st = journal_new(store, key, "", journal_out, err);
+
+    if (st != LMN_OK)
+        return st;
+    snprintf(path, sizeof path, "%s/journal", (*journal_out)->dir);
+    st = store->ops->open(store, path, &(*journal_out)->file, err);
+    if (st == LMN_OK)
+        st = read_records(*journal_out, err);
+    (*journal_out)->broken = true; /* it is only looked at */
+    if (st != LMN_OK) {
+        lmn__journal_close(*journal_out);
+        *journal_out = NULL;
+    }
+    return st == LMN_E_NOT_FOUND ? LMN_OK : st;
 }
 
 const struct lmn__fill_key *lmn__journal_key(const struct lmn__journal *journal)

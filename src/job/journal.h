@@ -52,6 +52,14 @@ LMN_MUST_USE enum lmn_status lmn__journal_open(struct lmn_store *store,
                                                const struct lmn__fill_key *key, const char *job_id,
                                                struct lmn__journal **journal_out,
                                                struct lmn_error *err);
+/*
+ * Look at the journal of a fill beside whoever drives it: what it says now. Nothing may be entered.
+ * *journal_out is NULL when there is none.
+ */
+LMN_MUST_USE enum lmn_status lmn__journal_view(struct lmn_store *store,
+                                               const struct lmn__fill_key *key,
+                                               struct lmn__journal **journal_out,
+                                               struct lmn_error *err);
 /* NULL is ignored. What was not synced is lost. */
 void lmn__journal_close(struct lmn__journal *journal);
 

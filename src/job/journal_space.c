@@ -197,12 +197,16 @@ enum lmn_status lmn__journal_redeem(struct lmn__journal *journal,
 {
     const struct lmn__receipt_pages *pages = receipt->pages.item;
     const struct lmn__receipt_hold *hold = receipt->holds.item;
+    const struct lmn__receipt_payloads *payloads = receipt->payloads.item;
     enum lmn_status st = LMN_OK;
 
     for (int take = 0; st == LMN_OK && take < 2; take++) {
         for (size_t i = 0; st == LMN_OK && i < receipt->pages.count; i++)
             st = look_up(journal, receipt, LMN__GRANT_PAGES, pages[i].position, pages[i].bytes,
                          take != 0, err);
+        for (size_t i = 0; st == LMN_OK && i < receipt->payloads.count; i++)
+            st = look_up(journal, receipt, LMN__GRANT_PAGES, payloads[i].position,
+                         payloads[i].bytes, take != 0, err);
         for (size_t i = 0; st == LMN_OK && i < receipt->holds.count; i++)
             st = look_up(journal, receipt, LMN__GRANT_HOLD, hold[i].position, hold[i].bytes,
                          take != 0, err);

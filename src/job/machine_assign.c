@@ -5,7 +5,8 @@
  * Rows are given out in this order: single rows that have ended a worker, rows that came back, then
  * the units one after the other, so that few units are open at a time. A task is a fraction of what
  * is left, so that all slots end at about the same time; but not less than a call, nor than what
- * takes a slot some milliseconds.
+ * takes a slot some milliseconds. Each task costs syncs: where rows are cheap the fraction is
+ * large.
  *
  * A row that runs alone has a whole process: with several slots to a worker, one worker gets
  * nothing else until its slots are idle and the row has run.
@@ -15,21 +16,32 @@
 #include "base/math.h"
 #include "job/machine_parts.h"
 
-#define TASKS_PER_SLOT 8u
-#define TASK_ROWS_MAX  (UINT64_C(1) << 17)
-#define TASK_NS_MIN    20e6
+#define TASKS_PER_SLOT       8u
+#define TASKS_PER_SLOT_CHEAP 2u
+#define TASK_ROWS_MAX        (UINT64_C(1) << 18)
+#define TASK_NS_MIN          20e6
+#define TASK_NS_CHEAP        200e6
+
+/* Rows that take a slot about so long. */
+static uint64_t rows_of_ns(const struct lmn__machine *machine, double ns)
+{
+    double rows = ns / machine->row_ns;
+
+    return rows < (double)TASK_ROWS_MAX ? (uint64_t)rows + 1 : TASK_ROWS_MAX;
+}
 
 /* How many rows the next task has, at most. */
 static uint64_t task_rows(const struct lmn__machine *machine)
 {
     const struct lmn__machine_options *options = &machine->options;
-    uint64_t rows = lmn__div_up(machine->counts.pending,
-                                (uint64_t)machine->slot_count * TASKS_PER_SLOT);
+    uint64_t per_slot = lmn__div_up(machine->counts.pending, machine->slot_count);
+    uint64_t rows = lmn__div_up(per_slot, TASKS_PER_SLOT);
 
-    if (machine->row_ns > 0 && (double)rows * machine->row_ns < TASK_NS_MIN)
-        rows = TASK_NS_MIN / machine->row_ns < (double)TASK_ROWS_MAX
-                   ? (uint64_t)(TASK_NS_MIN / machine->row_ns) + 1
-                   : TASK_ROWS_MAX;
+    if (machine->row_ns > 0) {
+        rows = lmn__max_u64(rows, lmn__min_u64(lmn__div_up(per_slot, TASKS_PER_SLOT_CHEAP),
+                                               rows_of_ns(machine, TASK_NS_CHEAP)));
+        rows = lmn__max_u64(rows, rows_of_ns(machine, TASK_NS_MIN));
+    }
     rows = lmn__min_u64(rows, TASK_ROWS_MAX);
     rows = lmn__div_up(lmn__max_u64(rows, 1), options->task_rows_min) * options->task_rows_min;
     if (options->task_rows_max > 0)

@@ -31,8 +31,10 @@ struct planning {
     struct lmn__snapshot *snapshot;
     const struct lmn__plan_options *options;
     struct lmn__plan *plan;
-    struct lmn__arena *arena; /* the plan's */
-    const struct lmn__node **ledger;
+    struct lmn__arena *arena;         /* the plan's */
+    const struct lmn__node **ledger;  /* of the outputs */
+    const struct lmn__node **awaited; /* ledgers of inputs that functions fill, each once */
+    uint32_t awaited_count;
     struct lmn__touched_set stale;
     struct lmn__plan_fragment *fragment;
     struct lmn__row_list rows; /* of the fragment that is being read */
@@ -41,7 +43,7 @@ struct planning {
     uint64_t row_bytes; /* that an average row of inputs takes; 0: not known yet */
 };
 
-enum reason { PENDING, FAILED, STALE, FINISHED };
+enum reason { PENDING, FAILED, STALE, FINISHED, WAITING };
 
 static enum lmn_status find_ledgers(struct planning *planning, struct lmn_error *err)
 {
@@ -58,6 +60,39 @@ static enum lmn_status find_ledgers(struct planning *planning, struct lmn_error 
     for (uint32_t i = 0; st == LMN_OK && i < options->output_count; i++)
         st = lmn__ledger_find(planning->manifest, options->output[i], &column, &planning->ledger[i],
                               err);
+    return st;
+}
+
+static bool is_awaited(const struct planning *planning, const struct lmn__node *ledger)
+{
+    for (uint32_t i = 0; i < planning->awaited_count; i++) {
+        if (planning->awaited[i] == ledger)
+            return true;
+    }
+    return false;
+}
+
+static enum lmn_status find_awaited(struct planning *planning, struct lmn_error *err)
+{
+    const struct lmn__plan_options *options = planning->options;
+    enum lmn_status st = LMN_OK;
+
+    planning->awaited = lmn__arena_array(planning->arena, options->input_count,
+                                         sizeof *planning->awaited);
+    if (planning->awaited == NULL)
+        return lmn__arena_fail(planning->arena, "a plan", err);
+    for (uint32_t i = 0; st == LMN_OK && i < options->input_count; i++) {
+        const struct lmn__node *node, *ledger;
+
+        st = lmn__fields_find(planning->manifest, options->input[i], &node, err);
+        if (st != LMN_OK)
+            break;
+        while (node->parent != NULL)
+            node = node->parent;
+        ledger = lmn__ledger_of(&planning->manifest->schema, node);
+        if (ledger != NULL && !is_awaited(planning, ledger))
+            planning->awaited[planning->awaited_count++] = ledger;
+    }
     return st;
 }
 
@@ -188,31 +223,45 @@ static enum lmn_status end_fragment(struct planning *planning, struct lmn_error 
     return st;
 }
 
-/* The state of a cell; *other_out: it is finished, by another version of the function. */
-static enum lmn__cell cell_of(const struct planning *planning, const struct ArrowArray *ledger,
-                              uint64_t i, bool *other_out)
+static enum lmn__cell state_of(const struct ArrowArray *ledger, uint64_t i)
 {
-    const struct ArrowArray *state = ledger->children[0], *function = ledger->children[1];
+    const struct ArrowArray *state = ledger->children[0];
     uint64_t slot = (uint64_t)ledger->offset + i;
     uint8_t cell;
 
     if (lmn__view_is_null(ledger, i) || lmn__view_is_null(state, slot))
         return LMN__CELL_PENDING;
     cell = ((const uint8_t *)state->buffers[1])[(uint64_t)state->offset + slot];
+    return cell == LMN__CELL_OK || cell == LMN__CELL_FAILED ? cell : LMN__CELL_PENDING;
+}
+
+/* The state of a cell; *other_out: it is finished, by another version of the function. */
+static enum lmn__cell cell_of(const struct planning *planning, const struct ArrowArray *ledger,
+                              uint64_t i, bool *other_out)
+{
+    const struct ArrowArray *function = ledger->children[1];
+    enum lmn__cell cell = state_of(ledger, i);
+    uint64_t slot = (uint64_t)ledger->offset + i;
+
     if (cell == LMN__CELL_OK &&
         ((const uint64_t *)function->buffers[1])[(uint64_t)function->offset + slot] !=
             planning->options->function)
         *other_out = true;
-    return cell == LMN__CELL_OK || cell == LMN__CELL_FAILED ? cell : LMN__CELL_PENDING;
+    return cell;
 }
 
 static enum reason reason_of(struct planning *planning, const struct ArrowArray *batch, uint64_t i,
                              uint64_t address)
 {
     uint64_t slot = (uint64_t)batch->offset + i;
+    uint32_t outputs = planning->options->output_count;
     bool failed = false, other = false;
 
-    for (uint32_t k = 0; k < planning->options->output_count; k++) {
+    for (uint32_t k = 0; k < planning->awaited_count; k++) {
+        if (state_of(batch->children[outputs + k], slot) != LMN__CELL_OK)
+            return WAITING;
+    }
+    for (uint32_t k = 0; k < outputs; k++) {
         enum lmn__cell cell = cell_of(planning, batch->children[k], slot, &other);
 
         if (cell == LMN__CELL_PENDING)
@@ -236,13 +285,16 @@ static uint64_t take(struct planning *planning, enum reason reason, uint64_t cou
                                     &counts->finished };
     bool wanted = options->recompute || reason == PENDING || reason == STALE ||
                   (reason == FAILED && !options->leave_failed);
-    uint64_t taken = wanted ? count : 0;
+    uint64_t taken = wanted && reason != WAITING ? count : 0;
 
     if (options->limited)
         taken = lmn__min_u64(taken, options->rows_max - planning->taken);
     counts->matching += count;
     counts->kept += count - taken;
-    *by_reason[reason] += taken;
+    if (reason == WAITING)
+        counts->waiting += count;
+    else
+        *by_reason[reason] += taken;
     planning->taken += taken;
     return taken;
 }
@@ -268,7 +320,7 @@ static bool all_pending(const struct planning *planning, const struct ArrowArray
 {
     const struct ArrowArray *ledger = batch->children[0];
 
-    return planning->options->output_count != 0 && ledger->length == batch->length &&
+    return planning->awaited_count == 0 && ledger->length == batch->length &&
            ledger->null_count == ledger->length;
 }
 
@@ -296,23 +348,24 @@ static enum lmn_status see_batch(struct planning *planning, const struct ArrowAr
                : st;
 }
 
-/* The columns to read: state and function of each ledger. */
+/* The columns to read: state and function of each ledger, and states that are waited for. */
 static enum lmn_status name_columns(struct planning *planning, const char ***column_out,
                                     struct lmn_error *err)
 {
     static const char *const part[] = { "state", "function" };
-    uint32_t count = planning->options->output_count;
-    const char **column = lmn__arena_array(planning->arena, (size_t)count * 2, sizeof *column);
+    uint32_t own = planning->options->output_count * 2, count = own + planning->awaited_count;
+    const char **column = lmn__arena_array(planning->arena, count, sizeof *column);
 
     *column_out = column;
-    for (uint32_t i = 0; column != NULL && i < count * 2; i++) {
-        const char *name = planning->ledger[i / 2]->name;
+    for (uint32_t i = 0; column != NULL && i < count; i++) {
+        const char *name = i < own ? planning->ledger[i / 2]->name
+                                   : planning->awaited[i - own]->name;
         size_t bytes = strlen(name) + sizeof ".function";
         char *path = lmn__arena_alloc(planning->arena, bytes);
 
         if (path == NULL)
             return lmn__arena_fail(planning->arena, "a plan", err);
-        snprintf(path, bytes, "%s.%s", name, part[i % 2]);
+        snprintf(path, bytes, "%s.%s", name, part[i < own ? i % 2 : 0]);
         column[i] = path;
     }
     return column != NULL ? LMN_OK : lmn__arena_fail(planning->arena, "a plan", err);
@@ -320,7 +373,8 @@ static enum lmn_status name_columns(struct planning *planning, const char ***col
 
 static enum lmn_status scan_cells(struct planning *planning, struct lmn_error *err)
 {
-    struct lmn_scan_options options = { .column_count = planning->options->output_count * 2,
+    struct lmn_scan_options options = { .column_count = planning->options->output_count * 2 +
+                                                        planning->awaited_count,
                                         .where = planning->options->where,
                                         .with_row_address = true,
                                         .batch_rows_max = 1 << 16 };
@@ -361,6 +415,8 @@ static enum lmn_status make(struct planning *planning, struct lmn_error *err)
     plan->version = planning->manifest->pb.version;
     plan->counts.rows = planning->snapshot->row_count;
     st = find_ledgers(planning, err);
+    if (st == LMN_OK)
+        st = find_awaited(planning, err);
     if (st == LMN_OK)
         st = find_stale(planning, err);
     return st == LMN_OK ? scan_cells(planning, err) : st;

@@ -4,7 +4,8 @@
  *
  * A row is taken when its cell is pending, failed (unless told not to retry), or stale: its inputs
  * have other values than those the cell was computed from. `where` narrows that; `recompute` takes
- * finished rows as well. Rows that have a receipt are planned and done at once.
+ * finished rows as well. Rows that have a receipt are planned and done at once. A row waits while
+ * an input that a function fills is pending or failed in it.
  *
  * The layout of a fragment is a hash of everything that receipts depend on beside its id: its
  * number of physical rows, the ids of its rows, and the data files (path and column) that hold the
@@ -47,8 +48,9 @@ struct lmn__plan_counts {
     uint64_t rows;                             /* live rows of the table */
     uint64_t matching;                         /* of which `where` holds */
     uint64_t pending, failed, stale, finished; /* taken ones */
-    uint64_t kept;  /* matching rows that are not taken: finished already */
-    uint64_t other; /* matching rows that another version of the function has finished */
+    uint64_t kept;    /* matching rows that are not taken: finished already, or waiting */
+    uint64_t waiting; /* of the kept ones: an input that a function fills has no value yet */
+    uint64_t other;   /* matching rows that another version of the function has finished */
 };
 
 struct lmn__plan {

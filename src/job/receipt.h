@@ -31,6 +31,11 @@ struct lmn__receipt_hold {
     struct lmn__pb_u64s column;
 };
 
+/* Payloads of blobs in the fragment's pages file; the hold says which of them belongs to a row. */
+struct lmn__receipt_payloads {
+    uint64_t position, bytes; /* what was granted */
+};
+
 /* A cell that failed: its row, and a JSON object with type, message, traceback, inputs, attempts.
  */
 struct lmn__receipt_error {
@@ -45,10 +50,11 @@ struct lmn__receipt {
     struct lmn__pb_u64s count; /* ... and number of rows of each */
     uint64_t row_count;        /* of all ranges */
     uint64_t failed_count;
-    struct lmn__pb_list pages;  /* struct lmn__receipt_pages */
-    struct lmn__pb_list holds;  /* struct lmn__receipt_hold; at most one */
-    struct lmn__pb_list errors; /* struct lmn__receipt_error */
-    bool segments;              /* what was granted is in objects of its own; see sink.h */
+    struct lmn__pb_list pages;    /* struct lmn__receipt_pages */
+    struct lmn__pb_list holds;    /* struct lmn__receipt_hold; at most one */
+    struct lmn__pb_list errors;   /* struct lmn__receipt_error */
+    bool segments;                /* what was granted is in objects of its own; see sink.h */
+    struct lmn__pb_list payloads; /* struct lmn__receipt_payloads */
 };
 extern const struct lmn__pb_message lmn__receipt_message;
 

@@ -152,7 +152,7 @@ static enum lmn_status check_pages(const struct lmn__assemble_options *options,
                                                &count, err);
 
     *gone_out = false;
-    if (st != LMN_OK || !lmn__unit_file_is_direct(receipt, count))
+    if (st != LMN_OK || !lmn__receipts_are_direct(receipt, count))
         return st;
     lmn__fill_path(lmn__journal_dir(options->journal), LMN__GRANT_PAGES, fragment_id, layout, path);
     st = store->ops->stat(store, path, &stat, err);

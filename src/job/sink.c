@@ -4,8 +4,9 @@
  *
  *   encode every column, in memory -> ask for space -> write -> sync the files -> the receipt
  *
- * Whether a column goes to its place is decided by the size of its finished pages. A table with
- * blobs is held as a whole: their pages hold positions and are made with the file.
+ * Whether a column goes to its place is decided by the size of its finished pages. Pages of blobs
+ * hold positions and are made with the file; what is held of them is where their payloads are,
+ * which are written first.
  */
 #include "job/sink.h"
 
@@ -17,6 +18,7 @@
 #include "base/math.h"
 #include "format/pages.h"
 #include "job/journal_parts.h"
+#include "job/payload_column.h"
 #include "os/sink.h"
 
 static const uint64_t direct_bytes_min = 1ull << 20;
@@ -42,10 +44,10 @@ struct lmn__page_sink {
     struct lmn_store *store; /* counted */
     char *dir;
     struct ArrowSchema schema;
+    struct ArrowSchema held; /* the same with blobs as they are held */
     struct lmn__write_plan plan;
     uint32_t column_count;
     uint32_t value_count; /* columns before the ledgers */
-    bool positional;      /* a column is a blob */
     bool unsynced;
     const struct place_ops *place;
     lmn__grant_fn grant;
@@ -53,6 +55,8 @@ struct lmn__page_sink {
     struct lmn__store_file *hold;
     struct lmn__store_file *pages; /* of: */
     uint64_t pages_fragment, pages_layout;
+    struct lmn__payloads payloads; /* not open: no column is a blob; of: */
+    uint64_t fragment_id, layout;
 };
 
 /* One call of lmn__page_sink_write(). */
@@ -65,7 +69,10 @@ struct writing {
     struct lmn_pages **pages; /* by column; NULL: it is held */
     struct lmn__receipt receipt;
     struct lmn__receipt_hold hold;
-    struct lmn__buf held; /* Arrow bytes */
+    struct lmn__buf held;              /* Arrow bytes */
+    struct lmn__page_sink_rows placed; /* the rows, with blobs as they are held */
+    struct ArrowArray *made;           /* to be released: blob columns */
+    uint64_t made_count;
 };
 
 static enum lmn_status shared_open(struct writing *writing, enum lmn__grant_file kind,
@@ -149,6 +156,49 @@ static enum lmn_status segment_sync(struct writing *writing, enum lmn__grant_fil
 
 static const struct place_ops segment_ops = { segment_open, segment_close, segment_sync };
 
+static enum lmn_status grant_payload(void *context, uint64_t bytes, uint64_t *position_out,
+                                     struct lmn_error *err)
+{
+    struct lmn__page_sink *sink = context;
+
+    return sink->grant(sink->context, LMN__GRANT_PAGES, bytes, position_out, err);
+}
+
+static enum lmn_status open_payload(void *context, uint64_t position,
+                                    struct lmn__store_file **file_out, uint64_t *base_out,
+                                    struct lmn_error *err)
+{
+    struct lmn__page_sink *sink = context;
+    const struct lmn__page_sink_rows rows = { .fragment_id = sink->fragment_id,
+                                              .layout = sink->layout };
+    struct writing writing = { .sink = sink, .rows = &rows };
+
+    return sink->place->open(&writing, LMN__GRANT_PAGES, position, file_out, base_out, err);
+}
+
+static enum lmn_status close_payload(void *context, struct lmn__store_file *file,
+                                     struct lmn_error *err)
+{
+    struct lmn__page_sink *sink = context;
+    struct writing writing = { .sink = sink };
+
+    return sink->place->close(&writing, file, err);
+}
+
+static const struct lmn__payload_ops payload_ops = { grant_payload, open_payload, close_payload };
+
+struct lmn__payloads *lmn__page_sink_payloads(struct lmn__page_sink *sink, uint64_t fragment_id,
+                                              uint64_t layout)
+{
+    if (sink->payloads.env == NULL)
+        return NULL;
+    if (sink->fragment_id != fragment_id || sink->layout != layout)
+        lmn__payloads_reset(&sink->payloads, false);
+    sink->fragment_id = fragment_id;
+    sink->layout = layout;
+    return &sink->payloads;
+}
+
 void lmn__page_sink_close(struct lmn__page_sink *sink)
 {
     struct lmn_env *env;
@@ -156,6 +206,9 @@ void lmn__page_sink_close(struct lmn__page_sink *sink)
     if (sink == NULL)
         return;
     env = sink->env;
+    lmn__payloads_deinit(&sink->payloads);
+    if (sink->held.release != NULL)
+        sink->held.release(&sink->held);
     if (sink->hold != NULL)
         sink->store->ops->close(sink->hold);
     if (sink->pages != NULL)
@@ -167,6 +220,11 @@ void lmn__page_sink_close(struct lmn__page_sink *sink)
     lmn__free(env, sink->dir);
     lmn_store_release(sink->store);
     lmn__free(env, sink);
+}
+
+static bool is_blob(const struct lmn__page_sink *sink, uint32_t column)
+{
+    return lmn_pages_positional(sink->schema.children[column]);
 }
 
 static enum lmn_status set_up(struct lmn__page_sink *sink,
@@ -182,8 +240,13 @@ static enum lmn_status set_up(struct lmn__page_sink *sink,
         st = lmn__write_plan_init(&sink->plan, sink->env, &sink->schema, &encode, err);
     if (st != LMN_OK)
         sink->plan.env = NULL;
-    for (uint32_t i = 0; st == LMN_OK && i < sink->column_count; i++)
-        sink->positional = sink->positional || lmn_pages_positional(sink->schema.children[i]);
+    if (st == LMN_OK)
+        st = lmn__payload_schema(&sink->schema, &sink->held, err);
+    for (uint32_t i = 0; st == LMN_OK && i < sink->column_count; i++) {
+        if (sink->payloads.env == NULL && is_blob(sink, i))
+            lmn__payloads_init(&sink->payloads, sink->store, sink->dir, &payload_ops, sink,
+                               options->segments);
+    }
     return st;
 }
 
@@ -339,7 +402,7 @@ static enum lmn_status encode_columns(struct writing *writing, struct lmn_error 
     if (writing->pages == NULL)
         return lmn__arena_fail(&writing->arena, "a list of pages", err);
     for (uint32_t i = 0; st == LMN_OK && i < sink->value_count; i++) {
-        if (whole && !sink->positional && column_bytes(writing, i) >= direct_bytes_min)
+        if (whole && !is_blob(sink, i) && column_bytes(writing, i) >= direct_bytes_min)
             st = encode_column(writing, i, err);
     }
     return st;
@@ -396,7 +459,7 @@ static enum lmn_status encode_held(struct writing *writing, struct lmn_error *er
     for (uint32_t i = 0; i < sink->column_count; i++) {
         if (writing->pages[i] != NULL)
             continue;
-        schema.children[column->count] = sink->schema.children[i];
+        schema.children[column->count] = sink->held.children[i];
         column->item[column->count++] = i;
     }
     schema.n_children = (int64_t)column->count;
@@ -491,7 +554,7 @@ static enum lmn_status write_all(struct writing *writing, struct lmn_error *err)
         if (writing->pages[i] != NULL)
             st = write_pages(writing, i, &item[count++], err);
     }
-    if (st == LMN_OK && count != 0 && !sink->unsynced)
+    if (st == LMN_OK && count + writing->receipt.payloads.count != 0 && !sink->unsynced)
         st = sink->place->sync(writing, LMN__GRANT_PAGES, err);
     if (st == LMN_OK && writing->hold.column.count != 0)
         st = write_hold(writing, err);
@@ -515,6 +578,85 @@ static enum lmn_status check_rows(const struct writing *writing, struct lmn_erro
         st = lmn_fail(err, LMN_E_INVALID, "results of %llu rows for %llu",
                       (unsigned long long)given, (unsigned long long)wanted);
     return st;
+}
+
+/* Let `to` be `from` with its blob columns as numbers and sizes; bytes are written. */
+static enum lmn_status place_columns(struct writing *writing, const struct ArrowArray *from,
+                                     struct ArrowArray *to, struct lmn_error *err)
+{
+    struct lmn__page_sink *sink = writing->sink;
+    struct ArrowArray **child = lmn__arena_array(&writing->arena, sink->column_count,
+                                                 sizeof *child);
+    enum lmn_status st = LMN_OK;
+
+    if (child == NULL)
+        return lmn__arena_fail(&writing->arena, "a list of columns", err);
+    *to = *from;
+    to->children = child;
+    to->release = NULL;
+    for (uint32_t i = 0; st == LMN_OK && i < sink->column_count; i++) {
+        child[i] = from->children[i];
+        if (!is_blob(sink, i))
+            continue;
+        child[i] = &writing->made[writing->made_count];
+        st = lmn__payload_column_write(&sink->payloads, from->children[i], (uint64_t)from->offset,
+                                       (uint64_t)from->length, child[i], err);
+        writing->made_count += st == LMN_OK;
+    }
+    return st;
+}
+
+/* The grants that payloads are in. */
+static enum lmn_status list_payloads(struct writing *writing, struct lmn_error *err)
+{
+    const struct lmn__payloads *payloads = &writing->sink->payloads;
+    struct lmn__receipt_payloads *item = lmn__arena_array(&writing->arena, payloads->extent_count,
+                                                          sizeof *item);
+    size_t count = 0;
+
+    if (item == NULL)
+        return lmn__arena_fail(&writing->arena, "a receipt", err);
+    for (uint64_t i = 0; i < payloads->extent_count; i++) {
+        if (payloads->extent[i].bytes != 0)
+            item[count++] = (struct lmn__receipt_payloads){ payloads->extent[i].position,
+                                                            payloads->extent[i].bytes };
+    }
+    writing->receipt.payloads = (struct lmn__pb_list){ item, count };
+    return LMN_OK;
+}
+
+/* Write the payloads of blobs, and let the rows say where they are. */
+static enum lmn_status place_blobs(struct writing *writing, struct lmn_error *err)
+{
+    struct lmn__page_sink *sink = writing->sink;
+    const struct lmn__page_sink_rows *rows = writing->rows;
+    struct lmn__arena *arena = &writing->arena;
+    enum lmn_status st = LMN_OK;
+
+    if (lmn__page_sink_payloads(sink, rows->fragment_id, rows->layout) == NULL)
+        return LMN_OK;
+    writing->placed = *rows;
+    writing->placed.array = lmn__arena_array(arena, rows->array_count, sizeof *rows->array);
+    writing->made = lmn__arena_array(arena, rows->array_count * sink->column_count,
+                                     sizeof *writing->made);
+    if (writing->placed.array == NULL || writing->made == NULL)
+        return lmn__arena_fail(arena, "a list of arrays", err);
+    for (uint64_t i = 0; st == LMN_OK && i < rows->array_count; i++)
+        st = place_columns(writing, &rows->array[i], &writing->placed.array[i], err);
+    if (st == LMN_OK)
+        st = lmn__payloads_settle(&sink->payloads, err);
+    for (uint64_t i = 0; st == LMN_OK && i < writing->made_count; i++)
+        st = lmn__payload_column_settle(&sink->payloads, &writing->made[i], err);
+    writing->rows = &writing->placed;
+    return st == LMN_OK ? list_payloads(writing, err) : st;
+}
+
+static void release_made(struct writing *writing)
+{
+    for (uint64_t i = 0; i < writing->made_count; i++)
+        lmn__array_release(&writing->made[i]);
+    if (writing->sink->payloads.env != NULL)
+        lmn__payloads_reset(&writing->sink->payloads, true);
 }
 
 /* The part of a receipt that says which rows it is for. */
@@ -555,6 +697,8 @@ enum lmn_status lmn__page_sink_write(struct lmn__page_sink *sink,
     if (st == LMN_OK)
         st = describe_rows(&writing, err);
     if (st == LMN_OK)
+        st = place_blobs(&writing, err);
+    if (st == LMN_OK)
         st = encode_columns(&writing, err);
     if (st == LMN_OK)
         st = encode_held(&writing, err);
@@ -566,6 +710,7 @@ enum lmn_status lmn__page_sink_write(struct lmn__page_sink *sink,
     }
     for (uint32_t i = 0; writing.pages != NULL && i < sink->column_count; i++)
         lmn_pages_free(writing.pages[i]);
+    release_made(&writing);
     lmn__buf_deinit(&writing.held);
     lmn__arena_deinit(&writing.arena);
     return st != LMN_OK

@@ -4,7 +4,8 @@
  *
  * A column whose encoded pages are at least 1 MiB, over rows without gaps, goes to its final place
  * in the fragment's pages file; what is smaller, and the ledgers, go to the hold file. Both are
- * synced before the receipt is made.
+ * synced before the receipt is made. Payloads of blobs go to the pages file whatever their size,
+ * and the hold file says where they are.
  *
  * Two kinds: all workers write into the same files, each where space was granted to it; or, where
  * files cannot be shared so (several machines, network file systems), each grant is an object of
@@ -14,6 +15,7 @@
 #define LMN_JOB_SINK_H
 
 #include "job/journal.h"
+#include "job/payload.h"
 
 /* Ask the driver for space; a pages file is that of the rows being written. */
 typedef enum lmn_status (*lmn__grant_fn)(void *context, enum lmn__grant_file file, uint64_t bytes,
@@ -39,13 +41,22 @@ LMN_MUST_USE enum lmn_status lmn__page_sink_open(const struct lmn__page_sink_opt
 /* NULL is ignored. */
 void lmn__page_sink_close(struct lmn__page_sink *sink);
 
+/*
+ * The payloads of blobs (payload.h) that the rows of the next lmn__page_sink_write() may name, for
+ * a fragment; NULL when no column holds blobs. They live as long as the sink, and begin anew with
+ * each receipt and each fragment.
+ */
+struct lmn__payloads *lmn__page_sink_payloads(struct lmn__page_sink *sink, uint64_t fragment_id,
+                                              uint64_t layout);
+
 /* Results of consecutive calls, about to become one receipt. */
 struct lmn__page_sink_rows {
     uint64_t fragment_id, layout;
     const struct lmn__row_range *range; /* physical rows, rising */
     uint64_t range_count;
     bool gaps_are_dead;       /* rows between the ranges are deleted: pages may hold nulls there */
-    struct ArrowArray *array; /* struct arrays of the schema, one after the other: all rows */
+    struct ArrowArray *array; /* struct arrays of the schema, one after the other: all rows; a
+                                 blob column may be given as payload_column.h says */
     uint64_t array_count;
     uint64_t failed_count;
     const struct lmn__receipt_error *error;

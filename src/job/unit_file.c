@@ -9,19 +9,52 @@
 #include "base/math.h"
 #include "format/pages.h"
 #include "job/journal_parts.h"
+#include "job/kept_pages.h"
+#include "job/unit_blobs.h"
 
 enum { PATH_BYTES = 96, TAIL_SPARE_BYTES = 4096, COPY_BYTES = 4 << 20 };
 
 /* So much of a column is encoded at once. Its last page may be cut short by that. */
 static const uint64_t encode_bytes = 64ull << 20;
 
-bool lmn__unit_file_is_direct(const struct lmn__receipt *receipt, uint64_t count)
+/* With less to be copied, an ordinary file is as quick. */
+static const uint64_t copy_bytes_min = 1ull << 20;
+
+bool lmn__receipts_are_direct(const struct lmn__receipt *receipt, uint64_t count)
 {
     for (uint64_t i = 0; i < count; i++) {
-        if (receipt[i].pages.count != 0)
+        if (receipt[i].pages.count != 0 || receipt[i].payloads.count != 0)
             return true;
     }
     return false;
+}
+
+enum lmn_status lmn__unit_file_may_copy(struct lmn_table *table,
+                                        const struct lmn__fill_columns *columns, uint64_t index,
+                                        const struct lmn__receipt *receipt, uint64_t count,
+                                        bool *copies_out, struct lmn_error *err)
+{
+    uint64_t bytes = 0;
+
+    *copies_out = false;
+    for (uint32_t i = 0; i < columns->count; i++) {
+        struct lmn__kept_pages kept;
+        enum lmn_status st = lmn__kept_pages_init(&kept, table, columns, index, i, receipt, count,
+                                                  err);
+
+        if (st != LMN_OK)
+            return st;
+        bytes += lmn__kept_pages_bytes(&kept);
+        lmn__kept_pages_deinit(&kept);
+    }
+    *copies_out = bytes >= copy_bytes_min;
+    return LMN_OK;
+}
+
+bool lmn__unit_file_is_direct(const struct lmn__fill_columns *columns,
+                              const struct lmn__receipt *receipt, uint64_t count)
+{
+    return lmn__fill_columns_have_blobs(columns) || lmn__receipts_are_direct(receipt, count);
 }
 
 /* Rows on their way into an ordinary file; a lmn__rows_fn. */
@@ -88,18 +121,19 @@ static void drop_parts(struct completion *completion)
 }
 
 /* Space behind everything that was ever granted. */
-static enum lmn_status take_space(struct completion *completion, uint64_t bytes,
-                                  uint64_t *position_out, struct lmn_error *err)
+static enum lmn_status take_space(void *context, uint64_t bytes, uint64_t *position_out,
+                                  struct lmn_error *err)
 {
+    const struct completion *completion = context;
     const struct lmn__unit_file *file = completion->file;
 
     return lmn__journal_grant(file->journal, LMN__GRANT_PAGES, file->fragment_id, file->layout,
                               bytes, position_out, err);
 }
 
-static enum lmn_status put_pages(struct completion *completion, struct lmn_pages *pages,
-                                 struct lmn_error *err)
+static enum lmn_status put_pages(void *context, struct lmn_pages *pages, struct lmn_error *err)
 {
+    struct completion *completion = context;
     const struct lmn__store_ops *ops = completion->pages->store->ops;
     uint64_t position = 0, bytes = lmn_pages_bytes(pages);
     const void *data;
@@ -211,27 +245,123 @@ static const struct lmn__receipt_pages *pages_of(const struct lmn__receipt *rece
     return NULL;
 }
 
+/* The column of the new file that a column of one leaf has. */
+static uint32_t leaf_of(const struct completion *completion)
+{
+    const struct lmn__write_plan *plan = &completion->plan;
+    uint32_t i = 0;
+
+    while (i + 1 < plan->leaf_count && plan->leaf[i].top != completion->column)
+        i++;
+    return plan->leaf[i].node->column;
+}
+
+static enum lmn_status copy_page(struct completion *completion, const struct lmn__kept_pages *kept,
+                                 const struct lmn__page_info *page, struct lmn_error *err)
+{
+    uint64_t position = 0, bytes = lmn__kept_page_bytes(page);
+    enum lmn_status st = bytes != 0 ? take_space(completion, bytes, &position, err) : LMN_OK;
+
+    return st == LMN_OK ? lmn__kept_page_copy(kept, page, completion->pages, position,
+                                              completion->tail, leaf_of(completion), err)
+                        : st;
+}
+
+/* Pages that are in their place, pages that are copied, and what lies between them, in the order of
+ * their rows. */
+static enum lmn_status complete_with(struct completion *completion,
+                                     const struct lmn__kept_pages *kept, struct lmn_error *err)
+{
+    const struct lmn__unit_file *file = completion->file;
+    const struct lmn__receipt *receipt = file->receipt, *last = receipt + file->receipt_count;
+    uint64_t end = 0;
+    enum lmn_status st = LMN_OK;
+
+    while (st == LMN_OK) {
+        const struct lmn__page_info *page = lmn__kept_pages_next(kept, end);
+        const struct lmn__receipt_pages *pages = NULL;
+
+        while (receipt < last && (pages = pages_of(receipt, completion->column)) == NULL)
+            receipt++;
+        if (page == NULL && pages == NULL)
+            break;
+        if (pages == NULL || (page != NULL && page->first_row < receipt->first.item[0])) {
+            st = fill_gap(completion, end, page->first_row, err);
+            if (st == LMN_OK)
+                st = copy_page(completion, kept, page, err);
+            end = page->first_row + page->row_count;
+        } else {
+            size_t range = receipt->first.count - 1;
+
+            st = fill_gap(completion, end, receipt->first.item[0], err);
+            if (st == LMN_OK)
+                st = lmn_tail_add(completion->tail, pages->descriptor.data, pages->descriptor.len,
+                                  err);
+            end = receipt->first.item[range] + receipt->count.item[range];
+            receipt++;
+        }
+    }
+    return st == LMN_OK ? fill_gap(completion, end, file->row_count, err) : st;
+}
+
+static enum lmn_status open_pages(void *context, uint64_t position,
+                                  struct lmn__store_file **file_out, uint64_t *base_out,
+                                  struct lmn_error *err)
+{
+    struct completion *completion = context;
+
+    (void)position;
+    (void)err;
+    *file_out = completion->pages;
+    *base_out = 0;
+    return LMN_OK;
+}
+
+/* The file stays open. */
+static enum lmn_status close_pages(void *context, struct lmn__store_file *file,
+                                   struct lmn_error *err)
+{
+    (void)context;
+    (void)file;
+    (void)err;
+    return LMN_OK;
+}
+
+static enum lmn_status complete_blobs(struct completion *completion, uint32_t column,
+                                      struct lmn_error *err)
+{
+    static const struct lmn__payload_ops ops = { take_space, open_pages, close_pages };
+    const struct lmn__unit_file *file = completion->file;
+    const struct lmn__unit_blobs blobs = { .store = file->table->store,
+                                           .dir = lmn__journal_dir(file->journal),
+                                           .rows = file->rows,
+                                           .plan = &completion->plan,
+                                           .column = column,
+                                           .row_count = file->row_count,
+                                           .ops = &ops,
+                                           .put = put_pages,
+                                           .context = completion };
+
+    return lmn__unit_blobs_write(&blobs, err);
+}
+
 static enum lmn_status complete_column(struct completion *completion, uint32_t column,
                                        struct lmn_error *err)
 {
     const struct lmn__unit_file *file = completion->file;
-    uint64_t end = 0;
+    struct lmn__kept_pages kept = { 0 };
     enum lmn_status st = LMN_OK;
 
+    if (lmn__fill_columns_is_blob(file->columns, column))
+        return complete_blobs(completion, column, err);
     completion->column = column;
-    for (uint64_t i = 0; st == LMN_OK && i < file->receipt_count; i++) {
-        const struct lmn__receipt *receipt = &file->receipt[i];
-        const struct lmn__receipt_pages *pages = pages_of(receipt, column);
-        size_t last = receipt->first.count - 1;
-
-        if (pages == NULL)
-            continue;
-        st = fill_gap(completion, end, receipt->first.item[0], err);
-        if (st == LMN_OK)
-            st = lmn_tail_add(completion->tail, pages->descriptor.data, pages->descriptor.len, err);
-        end = receipt->first.item[last] + receipt->count.item[last];
-    }
-    return st == LMN_OK ? fill_gap(completion, end, file->row_count, err) : st;
+    if (file->copies)
+        st = lmn__kept_pages_init(&kept, file->table, file->columns, file->index, column,
+                                  file->receipt, file->receipt_count, err);
+    if (st == LMN_OK)
+        st = complete_with(completion, &kept, err);
+    lmn__kept_pages_deinit(&kept);
+    return st;
 }
 
 static enum lmn_status put_tail(struct completion *completion, uint64_t *bytes_out,
@@ -281,9 +411,8 @@ static enum lmn_status complete(struct completion *completion, uint64_t *bytes_o
 }
 
 /* Copy a segment to its place in the pages file. */
-static enum lmn_status copy_segment(const struct completion *completion,
-                                    const struct lmn__receipt_pages *pages, uint8_t *bytes,
-                                    struct lmn_error *err)
+static enum lmn_status copy_segment(const struct completion *completion, uint64_t position,
+                                    uint64_t count, uint8_t *bytes, struct lmn_error *err)
 {
     const struct lmn__unit_file *file = completion->file;
     struct lmn_store *store = file->table->store;
@@ -292,16 +421,16 @@ static enum lmn_status copy_segment(const struct completion *completion,
     enum lmn_status st;
 
     lmn__segment_path(lmn__journal_dir(file->journal), LMN__GRANT_PAGES, file->fragment_id,
-                      file->layout, pages->position, path);
+                      file->layout, position, path);
     st = store->ops->open(store, path, &segment, err);
     if (st != LMN_OK)
         return st;
-    for (uint64_t at = 0; st == LMN_OK && at < pages->bytes; at += COPY_BYTES) {
-        size_t len = lmn__min_u64(COPY_BYTES, pages->bytes - at);
+    for (uint64_t at = 0; st == LMN_OK && at < count; at += COPY_BYTES) {
+        size_t len = lmn__min_u64(COPY_BYTES, count - at);
 
         st = store->ops->read_at(segment, at, bytes, len, err);
         if (st == LMN_OK)
-            st = store->ops->write_at(completion->pages, pages->position + at, bytes, len, err);
+            st = store->ops->write_at(completion->pages, position + at, bytes, len, err);
     }
     store->ops->close(segment);
     return st;
@@ -314,11 +443,16 @@ static enum lmn_status copy_segments(const struct completion *completion, struct
     enum lmn_status st = bytes != NULL ? LMN_OK : lmn__no_memory(err, "a copy", COPY_BYTES);
 
     for (uint64_t i = 0; i < file->receipt_count; i++) {
-        const struct lmn__receipt_pages *pages = file->receipt[i].pages.item;
-        size_t count = file->receipt[i].segments ? file->receipt[i].pages.count : 0;
+        const struct lmn__receipt *receipt = &file->receipt[i];
+        const struct lmn__receipt_pages *pages = receipt->pages.item;
+        const struct lmn__receipt_payloads *payloads = receipt->payloads.item;
 
-        for (size_t k = 0; st == LMN_OK && k < count; k++)
-            st = copy_segment(completion, &pages[k], bytes, err);
+        if (!receipt->segments)
+            continue;
+        for (size_t k = 0; st == LMN_OK && k < receipt->pages.count; k++)
+            st = copy_segment(completion, pages[k].position, pages[k].bytes, bytes, err);
+        for (size_t k = 0; st == LMN_OK && k < receipt->payloads.count; k++)
+            st = copy_segment(completion, payloads[k].position, payloads[k].bytes, bytes, err);
     }
     lmn__free(file->table->env, bytes);
     return st;
@@ -330,11 +464,16 @@ static enum lmn_status write_direct(const struct lmn__unit_file *file, char *pat
 {
     struct lmn_store *store = file->table->store;
     struct completion completion = { .file = file };
-    enum lmn_status st;
+    uint64_t position;
+    enum lmn_status st = LMN_OK;
 
     lmn__fill_path(lmn__journal_dir(file->journal), LMN__GRANT_PAGES, file->fragment_id,
                    file->layout, path_out);
-    st = store->ops->open_update(store, path_out, &completion.pages, err);
+    /* Where nothing was granted there is no file yet; the first grant makes it. */
+    if (!lmn__receipts_are_direct(file->receipt, file->receipt_count))
+        st = take_space(&completion, LMN_PAGE_ALIGN, &position, err);
+    if (st == LMN_OK)
+        st = store->ops->open_update(store, path_out, &completion.pages, err);
     if (st != LMN_OK)
         return st;
     st = copy_segments(&completion, err);
@@ -349,7 +488,7 @@ enum lmn_status lmn__unit_file_carry(const struct lmn__unit_file *file, char *pa
 {
     uint64_t bytes;
 
-    if (lmn__unit_file_is_direct(file->receipt, file->receipt_count))
+    if (lmn__unit_file_is_direct(file->columns, file->receipt, file->receipt_count))
         return write_direct(file, path_out, &bytes, err);
     snprintf(path_out, LMN__FILL_PATH_BYTES, "%s/carried", lmn__journal_dir(file->journal));
     return write_plain(file, path_out, true, &bytes, err);
@@ -364,7 +503,8 @@ enum lmn_status lmn__unit_file_write(const struct lmn__unit_file *file, uint64_t
 
     *bytes_out = 0;
     snprintf(path, sizeof path, "data/%s", file->name);
-    if (!lmn__unit_file_is_direct(file->receipt, file->receipt_count)) {
+    if (!file->copies &&
+        !lmn__unit_file_is_direct(file->columns, file->receipt, file->receipt_count)) {
         st = write_plain(file, path, false, bytes_out, err);
     } else {
         st = write_direct(file, pages, bytes_out, err);

@@ -4,7 +4,8 @@
  *
  * Where nothing lies in its final place it is an ordinary file, encoded by several threads. Where
  * something does, the pages file is completed: what is held or kept is cut into pages behind those
- * that are there, the tail ends it, and it moves into data/.
+ * that are there, the tail ends it, and it moves into data/. So is one into which whole pages of
+ * the table's own file are copied, because their rows stay as they are.
  */
 #ifndef LMN_JOB_UNIT_FILE_H
 #define LMN_JOB_UNIT_FILE_H
@@ -17,6 +18,7 @@ struct lmn__unit_file {
     struct lmn__journal *journal;
     const struct lmn__fill_columns *columns;
     struct lmn__unit_rows *rows;
+    uint64_t index; /* of the fragment in columns->manifest */
     uint64_t fragment_id, layout;
     uint64_t row_count; /* physical */
     const struct lmn__receipt *receipt;
@@ -24,10 +26,23 @@ struct lmn__unit_file {
     const char *name; /* inside of data/ */
     uint32_t threads; /* of the writer; 0: the environment's */
     bool unsynced;
+    bool copies; /* pages whose rows stay as they are */
 };
 
-/* Does one of the receipts have pages in their place? */
-bool lmn__unit_file_is_direct(const struct lmn__receipt *receipt, uint64_t count);
+/*
+ * Is it worth while to copy pages of the table's file? `index` is the fragment's number in
+ * columns->manifest.
+ */
+LMN_MUST_USE enum lmn_status lmn__unit_file_may_copy(
+    struct lmn_table *table, const struct lmn__fill_columns *columns, uint64_t index,
+    const struct lmn__receipt *receipt, uint64_t count, bool *copies_out, struct lmn_error *err);
+
+/* Does one of the receipts have pages, or payloads of blobs, in their place? */
+bool lmn__receipts_are_direct(const struct lmn__receipt *receipt, uint64_t count);
+
+/* Is the pages file completed? So it is for columns of blobs, whatever the receipts have. */
+bool lmn__unit_file_is_direct(const struct lmn__fill_columns *columns,
+                              const struct lmn__receipt *receipt, uint64_t count);
 
 /*
  * Write the file; it is durable under its name afterwards, but for a direct one the directories are

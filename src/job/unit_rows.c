@@ -55,6 +55,8 @@ struct request {
     uint32_t first_column, column_count;
     lmn__rows_fn fn;
     void *context;
+    bool apart; /* blobs: what is held is of another type than what is kept, and kept ones are large
+                 */
 };
 
 const struct lmn__fragment_reader *lmn__unit_rows_reader(const struct lmn__unit_rows *rows)
@@ -199,7 +201,7 @@ static enum lmn_status read_segment_hold(struct lmn__unit_rows *rows,
     st = store->ops->open(store, path, &file, err);
     if (st != LMN_OK)
         return st;
-    st = lmn__hold_read(file, pb->position, receipt, &rows->columns->projection.arrow, hold, err);
+    st = lmn__hold_read(file, pb->position, receipt, &rows->columns->held, hold, err);
     store->ops->close(file);
     return st;
 }
@@ -218,7 +220,7 @@ static enum lmn_status load(struct lmn__unit_rows *rows, uint64_t index, struct 
     if (receipt->segments)
         st = read_segment_hold(rows, receipt, hold, err);
     else
-        st = lmn__hold_read(rows->file, 0, receipt, &rows->columns->projection.arrow, hold, err);
+        st = lmn__hold_read(rows->file, 0, receipt, &rows->columns->held, hold, err);
     rows->held_bytes += hold->bytes;
     return st;
 }
@@ -457,7 +459,7 @@ static enum lmn_status read_held(const struct request *request, const struct lmn
         uint64_t count = lmn__min_u64(end, hold->start[batch + 1]) - from;
         uint64_t slot = from - hold->start[batch];
 
-        if (count < LONG_ROWS) {
+        if (count < LONG_ROWS && !request->apart) {
             st = gather(request, segment, batch, slot, count, err);
         } else {
             st = flush(request, err);
@@ -474,7 +476,7 @@ static enum lmn_status read_kept(const struct request *request, const struct lmn
 {
     struct lmn__unit_rows *rows = request->rows;
     uint64_t fitting = read_bytes_max / lmn__fragment_reader_row_bytes(rows->reader);
-    uint64_t step = lmn__max_u64(lmn__min_u64(fitting, READ_ROWS_MAX), 1);
+    uint64_t step = request->apart ? 1 : lmn__max_u64(lmn__min_u64(fitting, READ_ROWS_MAX), 1);
     struct lmn__fragment_reader *reader;
     enum lmn_status st = flush(request, err);
 
@@ -516,7 +518,7 @@ static enum lmn_status read_segment(const struct request *request,
 {
     if (segment->place == LMN__ROWS_HELD)
         return read_held(request, segment, err);
-    if (segment->count < LONG_ROWS)
+    if (segment->count < LONG_ROWS && !request->apart)
         return gather(request, segment, 0, 0, segment->count, err);
     return segment->place == LMN__ROWS_KEPT ? read_kept(request, segment, err)
                                             : read_dead(request, segment, err);
@@ -526,9 +528,11 @@ enum lmn_status lmn__unit_rows_read(struct lmn__unit_rows *rows, uint32_t column
                                     uint64_t count, lmn__rows_fn fn, void *context,
                                     struct lmn_error *err)
 {
-    const struct request request = { rows, column == LMN__ALL_COLUMNS ? 0 : column,
-                                     column == LMN__ALL_COLUMNS ? rows->columns->count : 1, fn,
-                                     context };
+    bool all = column == LMN__ALL_COLUMNS;
+    const struct request request = {
+        rows, all ? 0 : column, all ? rows->columns->count : 1,
+        fn,   context,          !all && lmn__fill_columns_is_blob(rows->columns, column)
+    };
     uint64_t end = first + count;
     enum lmn_status st = LMN_OK;
 

@@ -43,7 +43,9 @@ enum { LMN__ALL_COLUMNS = 0xffffffff };
 
 /*
  * Give physical rows [first, first + count) of one column, or of all, to `fn` one part after the
- * other. The columns are held in every receipt of these rows.
+ * other. The columns are held in every receipt of these rows. A column of blobs is asked for by
+ * itself; what is held of it is a column of positions and sizes (payload_column.h), what is kept
+ * one of bytes.
  */
 LMN_MUST_USE enum lmn_status lmn__unit_rows_read(struct lmn__unit_rows *rows, uint32_t column,
                                                  uint64_t first, uint64_t count, lmn__rows_fn fn,

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "column_tables.h"
+#include "format/schema_write.h"
 #include "table/snapshot.h"
 
 static bool value_is_null(uint64_t number)
@@ -60,8 +61,10 @@ static void find_key(struct fill *fill)
     struct lmn__manifest *manifest = lmn__table_manifest(fill->table);
 
     for (const struct lmn__node *node = manifest->schema.top; node != NULL; node = node->next) {
-        if (strcmp(node->name, fill->column) == 0)
-            fill->key = (struct lmn__fill_key){ node->field->id, FILL_FUNCTION, 2 };
+        if (strcmp(node->name, fill->column) != 0)
+            continue;
+        fill->key = (struct lmn__fill_key){ node->field->id, FILL_FUNCTION, 2 };
+        fill->blob = node->blob != LMN__BLOB_NONE;
     }
     CHECK_EQ(fill->key.column_count, 2);
     lmn__manifest_release(manifest);
@@ -90,6 +93,23 @@ void fill_add_column(struct lmn_table *table, const char *column)
     CHECK_STATUS(lmn_table_add_function_columns(table, &schema, "{\"inputs\":[\"number\"]}", &err),
                  LMN_OK, &err);
     schema.release(&schema);
+}
+
+void fill_make_blobs(struct fill *fill, struct lmn_store *store, uint64_t rows,
+                     uint64_t fragment_rows, uint32_t value_bytes)
+{
+    struct lmn_table *table = column_table(store, rows, fragment_rows);
+    struct ArrowSchema schema;
+    struct lmn_error err;
+
+    CHECK_OK(column_schema(&schema, "v", NANOARROW_TYPE_LARGE_BINARY, &err));
+    CHECK_OK(lmn__arrow_mark_blob(schema.children[0], &err));
+    CHECK_STATUS(lmn_table_add_function_columns(table, &schema, "{\"inputs\":[\"number\"]}", &err),
+                 LMN_OK, &err);
+    schema.release(&schema);
+    lmn_table_release(table);
+    fill_attach(fill, store, "v", value_bytes);
+    CHECK(fill->blob);
 }
 
 void fill_make(struct fill *fill, struct lmn_store *store, uint64_t rows, uint64_t fragment_rows,
@@ -129,13 +149,17 @@ static enum lmn_status fill_schema(const struct fill *fill, struct ArrowSchema *
 
     ArrowSchemaInit(schema);
     failed = ArrowSchemaSetTypeStruct(schema, 2) != NANOARROW_OK ||
-             ArrowSchemaSetType(schema->children[0], NANOARROW_TYPE_BINARY) != NANOARROW_OK ||
+             ArrowSchemaSetType(schema->children[0],
+                                fill->blob ? NANOARROW_TYPE_LARGE_BINARY : NANOARROW_TYPE_BINARY) !=
+                 NANOARROW_OK ||
              ArrowSchemaSetName(schema->children[0], fill->column) != NANOARROW_OK ||
              ArrowSchemaSetTypeStruct(schema->children[1], 3) != NANOARROW_OK ||
              ArrowSchemaSetName(schema->children[1], fill->ledger) != NANOARROW_OK;
     for (int i = 0; !failed && i < 3; i++)
         failed = ArrowSchemaSetType(schema->children[1]->children[i], types[i]) != NANOARROW_OK ||
                  ArrowSchemaSetName(schema->children[1]->children[i], names[i]) != NANOARROW_OK;
+    if (!failed && fill->blob)
+        return lmn__arrow_mark_blob(schema->children[0], err);
     return failed ? lmn_fail(err, LMN_E_NO_MEMORY, "a schema") : LMN_OK;
 }
 
@@ -145,7 +169,7 @@ enum lmn_status fill_open(struct fill *fill, struct lmn_error *err)
     struct lmn__page_sink_options options = {
         .store = fill->store, .file_version = "2.1", .grant = grant, .context = fill
     };
-    struct ArrowSchema schema;
+    struct ArrowSchema schema = { 0 };
     enum lmn_status st;
 
     options.segments = fill->segments;
@@ -161,8 +185,9 @@ enum lmn_status fill_open(struct fill *fill, struct lmn_error *err)
         options.schema = &schema;
         options.dir = lmn__journal_dir(fill->journal);
         st = lmn__page_sink_open(&options, &fill->sink, err);
-        schema.release(&schema);
     }
+    if (schema.release != NULL)
+        schema.release(&schema);
     if (st != LMN_OK)
         fill_close(fill);
     return st;
@@ -212,7 +237,7 @@ struct computing {
     uint64_t batch_count;
     struct lmn__receipt_error error[ERRORS_MAX];
     uint64_t error_count;
-    uint8_t value[1 << 20];
+    uint8_t value[2 << 20];
 };
 
 static void finish_batch(struct computing *computing)
@@ -416,6 +441,23 @@ uint64_t fill_direct_count(struct fill *fill, uint64_t index)
     return direct;
 }
 
+uint64_t fill_payload_bytes(struct fill *fill, uint64_t index)
+{
+    const struct lmn__receipt *receipt;
+    struct lmn_error err;
+    uint64_t count, bytes = 0;
+
+    CHECK_OK(lmn__journal_receipts(fill->journal, fill->fragment[index].id,
+                                   fill->fragment[index].layout, &receipt, &count, &err));
+    for (uint64_t i = 0; i < count; i++) {
+        const struct lmn__receipt_payloads *payloads = receipt[i].payloads.item;
+
+        for (size_t k = 0; k < receipt[i].payloads.count; k++)
+            bytes += payloads[k].bytes;
+    }
+    return bytes;
+}
+
 bool fill_has_receipt(struct fill *fill, uint64_t index, uint64_t row)
 {
     const struct lmn__receipt *receipt;
@@ -479,7 +521,7 @@ enum lmn_status fill_drive(struct fill *fill, uint64_t step, uint32_t *computed,
 /* Does row `i` of a batch of number, v and ledger hold what it should? True if it is filled. */
 static bool check_row(const struct ArrowArrayView *view, int64_t i, uint32_t value_bytes)
 {
-    static uint8_t wanted[1 << 20];
+    static uint8_t wanted[2 << 20];
     const struct ArrowArrayView *ledger = view->children[2];
     uint64_t number = ArrowArrayViewGetUIntUnsafe(view->children[0], i);
     struct ArrowBufferView value;
@@ -506,7 +548,9 @@ uint64_t fill_check(struct lmn_store *store, const char *column, uint32_t value_
 {
     char ledger[16];
     const char *const list[] = { "number", column, ledger };
-    const struct lmn_scan_options options = { .column = list, .column_count = 3, .threads = 1 };
+    const struct lmn_scan_options options = {
+        .column = list, .column_count = 3, .threads = 1, .blobs = LMN_BLOB_BYTES
+    };
     struct ArrowArrayStream stream;
     struct ArrowArrayView view;
     struct ArrowSchema schema;

@@ -32,12 +32,17 @@ struct fill {
     struct lmn__journal *journal;
     struct lmn__page_sink *sink;
     bool segments;                /* the sink's kind; set before fill_open() */
+    bool blob;                    /* the column is one of blobs */
     uint64_t fragment_id, layout; /* that the sink writes to */
 };
 
 /* Make the table with its column "v", of values of about so many bytes. */
 void fill_make(struct fill *fill, struct lmn_store *store, uint64_t rows, uint64_t fragment_rows,
                uint32_t value_bytes);
+
+/* The same with a column of blobs. */
+void fill_make_blobs(struct fill *fill, struct lmn_store *store, uint64_t rows,
+                     uint64_t fragment_rows, uint32_t value_bytes);
 
 /* Add a column to be filled. */
 void fill_add_column(struct lmn_table *table, const char *column);
@@ -84,6 +89,9 @@ enum lmn_status fill_is_done(struct fill *fill, uint64_t index, bool *done_out,
 
 /* How many receipts of fragment number `index` have pages in their place? */
 uint64_t fill_direct_count(struct fill *fill, uint64_t index);
+
+/* The bytes of payloads in the receipts of fragment number `index`. */
+uint64_t fill_payload_bytes(struct fill *fill, uint64_t index);
 
 /* Does a receipt have this row of fragment number `index`? */
 bool fill_has_receipt(struct fill *fill, uint64_t index, uint64_t row);

@@ -17,6 +17,9 @@ enum { ROWS = 60, FRAGMENT_ROWS = 30, STEP = 15, FRAGMENTS = 2 };
 /* Bytes of a value: results of a step are held, or are pages of a megabyte. */
 enum { SMALL = 10, LARGE = 100000 };
 
+/* The column is one of blobs. */
+static bool blobs;
+
 /* How many operations are left until nothing works any more. */
 struct stop {
     uint64_t left;
@@ -58,7 +61,8 @@ static void stack_open(struct stack *stack, uint32_t value_bytes)
 
     stack->stop.left = UINT64_MAX;
     stack->inner = test_store_memory();
-    fill_make(&fill, stack->inner, rows_of(value_bytes), FRAGMENT_ROWS, value_bytes);
+    (blobs ? fill_make_blobs : fill_make)(&fill, stack->inner, rows_of(value_bytes), FRAGMENT_ROWS,
+                                          value_bytes);
     fill_end(&fill);
     CHECK_OK(lmn__store_open_powerloss(stack->inner, &stack->lossy, &err));
     CHECK_OK(lmn__store_open_fault(stack->lossy, stop_at, &stack->stop, &stack->faulty, &err));
@@ -177,6 +181,22 @@ static void test_fill__power_lost_anywhere_segments(void **state)
     lose_power_everywhere(SMALL, true, 1);
 }
 
+static void test_fill__stopped_anywhere_with_blobs(void **state)
+{
+    (void)state;
+    blobs = true;
+    stop_everywhere(SMALL, true);
+    blobs = false;
+}
+
+static void test_fill__power_lost_anywhere_with_blobs(void **state)
+{
+    (void)state;
+    blobs = true;
+    lose_power_everywhere(SMALL, false, 1);
+    blobs = false;
+}
+
 /* Compacted between the crash and the next driver, who carries what was computed. */
 static void test_fill__stopped_anywhere_then_compacted(void **state)
 {
@@ -256,6 +276,8 @@ int main(void)
         cmocka_unit_test(test_fill__power_lost_anywhere_held),
         cmocka_unit_test(test_fill__power_lost_anywhere_direct),
         cmocka_unit_test(test_fill__power_lost_anywhere_segments),
+        cmocka_unit_test(test_fill__stopped_anywhere_with_blobs),
+        cmocka_unit_test(test_fill__power_lost_anywhere_with_blobs),
         cmocka_unit_test(test_fill__stopped_anywhere_then_compacted),
         cmocka_unit_test(test_fill__faults),
     };

@@ -210,6 +210,43 @@ static void test_journal__second_driver_is_told_who_holds_it(void **state)
     lmn__journal_close(second);
 }
 
+/* Others look at it while it is driven, and change nothing. */
+static void test_journal__view(void **state)
+{
+    struct lmn_store *store = *state;
+    const struct lmn__fill_key other = { 5, 0xabcdef, 3 };
+    struct lmn__journal *journal, *seen;
+    struct lmn_error err;
+
+    CHECK_STATUS(lmn__journal_view(store, &key, &seen, &err), LMN_OK, &err);
+    CHECK(seen == NULL);
+    journal = open_journal(store);
+    must_add(journal, 1, 0, 10);
+    must_sync(journal);
+    must_add(journal, 1, 10, 10);
+    CHECK_STATUS(lmn__journal_view(store, &key, &seen, &err), LMN_OK, &err);
+    CHECK_EQ(receipts(seen, 1), 1);
+    lmn__journal_close(seen);
+    CHECK_STATUS(lmn__journal_view(store, &other, &seen, &err), LMN_E_CORRUPT, &err);
+    CHECK(seen == NULL);
+    must_sync(journal);
+    must_add(journal, 1, 20, 10);
+    must_sync(journal);
+    lmn__journal_close(journal);
+    for (uint64_t nth = 1;; nth++) {
+        enum lmn_status st;
+
+        fault_arm(FAULT_ALLOC, nth);
+        st = lmn__journal_view(store, &key, &seen, &err);
+        if (!fault_fired())
+            break;
+        CHECK_STATUS(st, LMN_E_NO_MEMORY, &err);
+    }
+    fault_disarm();
+    CHECK_EQ(receipts(seen, 1), 3);
+    lmn__journal_close(seen);
+}
+
 static void test_journal__of_another_fill_is_corrupt(void **state)
 {
     const struct lmn__fill_key wider = { 5, 0xabcdef, 4 };
@@ -446,6 +483,7 @@ int main(void)
         CASE(test_journal__space_is_granted_once),
         CASE(test_journal__late_receipt_of_an_older_driver_is_refused),
         CASE(test_journal__second_driver_is_told_who_holds_it),
+        CASE(test_journal__view),
         CASE(test_journal__of_another_fill_is_corrupt),
         CASE(test_journal__retired_receipts_are_gone),
         CASE(test_journal__remove_leaves_nothing_but_the_lock),

@@ -298,6 +298,36 @@ static void test_plan__cells_of_an_older_version(void **state)
 }
 
 /* An input that is filled again, in the files of its own, makes the cells that read it suspects. */
+/* Rows whose input is pending or failed are left alone, also when everything is computed again. */
+static void test_plan__waits_for_inputs(void **state)
+{
+    const char *const reads[] = { "filled", "number", "filled" }, *const second[] = { "second" };
+    struct lmn_store *store = test_store_memory();
+    struct lmn_table *table = column_table(store, ROWS, FRAGMENT_ROWS);
+    struct lmn__plan_options options = basic;
+    struct lmn__plan_counts counts;
+
+    (void)state;
+    options.output = second;
+    options.input = reads;
+    options.input_count = 3;
+    fill_add(table, inputs, 2);
+    fill_add_named(table, "second", reads, 1);
+    counts = count(table, &options);
+    CHECK_EQ(counts.waiting, LIVE);
+    CHECK_EQ(counts.kept, LIVE);
+    fill_cells(table, "filled", thirds, lmn_table_version(table));
+    counts = count(table, &options);
+    CHECK_EQ(counts.pending, ROWS / 3);
+    CHECK_EQ(counts.waiting, LIVE - ROWS / 3);
+    options.recompute = true;
+    fill_cells(table, "second", fill_ok, lmn_table_version(table));
+    counts = count(table, &options);
+    CHECK_EQ(counts.finished + counts.stale, ROWS / 3);
+    CHECK_EQ(counts.waiting, LIVE - ROWS / 3);
+    tables_end(table, store);
+}
+
 static void test_plan__input_filled_again(void **state)
 {
     const char *const filled[] = { "filled" }, *const second[] = { "second" };
@@ -375,6 +405,7 @@ int main(void)
         cmocka_unit_test(test_plan__reads_only_suspects),
         cmocka_unit_test(test_plan__cells_of_an_older_version),
         cmocka_unit_test(test_plan__input_filled_again),
+        cmocka_unit_test(test_plan__waits_for_inputs),
         cmocka_unit_test(test_plan__faults),
     };
 
