@@ -9,6 +9,7 @@
 #ifndef LEMAN_JOB_H
 #define LEMAN_JOB_H
 
+#include <leman/hub.h>
 #include <leman/table.h>
 #include <leman/text.h>
 #include <leman/worker.h>
@@ -36,6 +37,22 @@ struct lmn_job_function {
     double failed_fraction_max;
     bool failed_limited;   /* the two above count; otherwise the defaults: 100 and 0.01 */
     bool failed_unlimited; /* no limit at all */
+    uint64_t requests_max, requests_window_ms; /* calls in so many milliseconds; 0: no limit */
+    uint64_t tokens_max, tokens_window_ms;     /* tokens of calls; 0: no limit */
+    bool lazy_blobs; /* of blobs that are inputs, calls are given all bytes up to 64 KiB; of larger
+                        ones something longer that begins with the size, 8 bytes; the rest is
+                        read by lmn_table_blob_open() */
+    bool paid;       /* each result is durable before the next call of its worker's thread */
+    bool parallel_setup; /* workers with GPUs set it up beside each other */
+    bool refill;         /* compute all rows again, beside the columns; see table_refill.h */
+    bool new_rows;       /* only rows that were never computed */
+};
+
+/* What becomes of workers that wait for work when the job ends. */
+enum lmn_job_warm {
+    LMN_JOB_WARM_DEFAULT, /* they stay for the next job, but those that have GPUs end */
+    LMN_JOB_WARM_KEEP,
+    LMN_JOB_WARM_END
 };
 
 /* A zeroed struct asks for the defaults. */
@@ -56,7 +73,20 @@ struct lmn_job_options {
     const char *const *worker; /* the command that starts a worker, ending with NULL; it finds its
                                   descriptors in LEMAN_WORKER_FDS */
     const char *const *worker_env; /* NAME=value, added to the environment; ending with NULL */
-    const char *command;           /* what the user typed, for the record */
+    const char *const *secret;     /* those of worker_env whose values are cut out of what workers
+                                      print;     ending with NULL */
+    uint32_t keep_warm;            /* enum lmn_job_warm */
+    struct lmn_hub *hub;   /* workers come from other machines, `concurrency` of them; see hub.h.
+                              Borrowed, until the job is freed */
+    const char *command;   /* what the user typed, for the record */
+    uint64_t stall_ms;     /* a thread that finishes no batch for so long is an event; default
+                              300,000 */
+    const char *on_finish; /* a command for /bin/sh that is run when the job has ended, with
+                              LEMAN_JOB, LEMAN_JOB_STATE and more in its environment */
+    const char *metrics;   /* a file that is rewritten every five seconds, as OpenMetrics text */
+    uint64_t calls_max;    /* stop, resumably, after so many calls of this run; 0: no limit */
+    double cost_max;       /* stop when its calls have cost so much; 0: no limit */
+    bool keep_refills;     /* columns that were computed again stay beside what they had before */
     bool unsynced;
 };
 
@@ -84,15 +114,31 @@ struct lmn_job_status {
     uint32_t workers, workers_ready, worker_deaths;
     uint64_t memory_bytes; /* resident in workers */
     uint64_t elapsed_ms;
-    uint64_t read_ms, call_ms, write_ms; /* of all workers */
-    uint64_t version;                    /* of the last commit; 0: none */
-    struct lmn_error error;              /* FAILED, STOPPED: why */
-    char message[256];                   /* what it waits for, or does */
+    uint64_t read_ms, call_ms, write_ms, wait_ms; /* of all workers */
+    uint64_t calls, tokens;       /* that functions say they have made and used ... */
+    double cost;                  /* ... and what they cost */
+    double rate, rate_recent;     /* rows per second: of the whole run, of the last 5 minutes */
+    double read_rate, write_rate; /* bytes per second, of the last 5 minutes */
+    uint64_t eta_ms; /* until all rows are computed, at the pace of the last 5 minutes; and, as its
+                        spread, at the fastest and the slowest of that, of the last minute and of
+                        the whole run. 0: not known */
+    uint64_t eta_low_ms, eta_high_ms;
+    uint64_t checkpoint_age_ms, commit_age_ms; /* since the last one of this run; 0: none yet */
+    uint64_t log_lines, log_lines_dropped;     /* that functions have printed; see lmn_job_logs() */
+    char verdict[128];                         /* what bounds it, and what to do about that */
+    uint64_t version;                          /* of the last commit; 0: none */
+    struct lmn_error error;                    /* FAILED, STOPPED: why */
+    char message[256];                         /* what it waits for, or does */
 };
 
 /*
  * Plan and start a job on `table`, which is kept (counted). Returns at once; planning is part of
  * the job.
+ *
+ * A function that reads a column which another one of the job fills begins when that one is
+ * committed; rows whose input cells are not computed are left alone. A function with `refill` fills
+ * refills; once all rows have a value they take their columns' places, as lmn_table_refill_swap()
+ * does. With `where`, `limited` or `keep_refills`, or when rows failed, both stay side by side.
  *
  * The job reads the version that the handle stands at and commits to the newest one; the handle
  * itself does not move. The caller frees *job_out.
@@ -124,6 +170,9 @@ LMN_API void lmn_job_stop(struct lmn_job *job, bool now);
 /* Free a job; one that has not ended is stopped first. NULL is ignored. */
 LMN_API void lmn_job_free(struct lmn_job *job);
 
+/* End the workers of this process that wait for the next job. Returns how many there were. */
+LMN_API uint32_t lmn_job_end_workers(void);
+
 /*
  * What a job would do, as a JSON object: rows by reason, tasks, the sum of resources line by line,
  * disk needed and free. The caller frees *json_out with lmn_text_free().
@@ -137,6 +186,39 @@ LMN_API LMN_MUST_USE enum lmn_status lmn_job_plan(struct lmn_table *table,
 /* The records of a table's jobs, newest first, as a JSON array; of one job with `id`. */
 LMN_API LMN_MUST_USE enum lmn_status lmn_job_records(struct lmn_table *table, const char *id,
                                                      char **json_out, struct lmn_error *err);
+
+/* A zeroed struct asks for everything. */
+struct lmn_job_log_options {
+    bool one_worker, one_row;
+    uint64_t worker; /* its number in the job */
+    uint64_t row;    /* the id of a row; lines of a call of many rows are of each of them */
+};
+
+/*
+ * What the functions of a job have printed and logged, oldest first, as a JSON array of {"time",
+ * "worker", "row", "rows", "level", "text"}: the row that printed it, or the first row of its call
+ * and how many that has; without them when no call was running. Where a worker printed too fast
+ * there is {"time", "worker", "dropped"}. The caller frees *json_out with lmn_text_free().
+ *
+ * LMN_E_NOT_FOUND  no such job
+ */
+LMN_API LMN_MUST_USE enum lmn_status lmn_job_logs(struct lmn_table *table, const char *id,
+                                                  const struct lmn_job_log_options *options,
+                                                  char **json_out, struct lmn_error *err);
+
+/*
+ * Values that a job of any process has computed and made durable, and that are in no version yet:
+ * up to `rows_max` rows, a struct array of the columns that a function of the job fills and, behind
+ * them, "_rowid". The function is that of `column`; NULL: the first. The caller releases both.
+ *
+ * LMN_E_NOT_FOUND    no such job, or it does not fill the column
+ * LMN_E_UNSUPPORTED  a column of blobs, whose values are in their place only with the commit
+ */
+LMN_API LMN_MUST_USE enum lmn_status lmn_job_peek(struct lmn_table *table, const char *id,
+                                                  const char *column, uint64_t rows_max,
+                                                  struct ArrowSchema *schema_out,
+                                                  struct ArrowArray *array_out,
+                                                  struct lmn_error *err);
 
 /* Ask a job that runs anywhere to stop. LMN_E_NOT_FOUND: no such job, or it has ended. */
 LMN_API LMN_MUST_USE enum lmn_status lmn_job_cancel(struct lmn_table *table, const char *id,
@@ -155,7 +237,8 @@ LMN_API LMN_MUST_USE enum lmn_status lmn_job_discard(struct lmn_table *table, co
 LMN_API LMN_MUST_USE enum lmn_status lmn_job_find(const char *id, char **table_out,
                                                   struct lmn_error *err);
 
-/* All jobs of this user that are known on this machine, as a JSON array of {"id", "table"}. */
+/* All jobs of this user that are known on this machine, as a JSON array of {"id", "table"}. Those
+ * whose table is gone are forgotten. */
 LMN_API LMN_MUST_USE enum lmn_status lmn_job_index(char **json_out, struct lmn_error *err);
 
 #endif

@@ -23,14 +23,17 @@
  *   table_inspect.h   describe a table for people and programs
  *   table_columns.h   add, drop, rename and widen columns
  *   table_fill.h   columns that functions fill, and their cells
+ *   table_refill.h  filled columns computed again: compare, swap or discard
  *   table_versions.h  versions, tags, diff, compaction, cleanup
  *   job.h          run functions over rows: fill columns, checkpointed and resumable
  *   worker.h       the processes that do
+ *   hub.h          workers on other machines
  *   udf.h          functions written in C
  *   c_function.h   load them
  *   text.h         texts that calls hand out
  *   feed.h         a table as an endless, shuffled, resumable stream of batches
  *   feed_cache.h   what feeds read, kept on a quick disk
+ *   pack.h         environments: folders of code, shipped by content
  *   version.h      the library's version
  */
 #ifndef LEMAN_LEMAN_H
@@ -46,18 +49,22 @@
 #include <leman/feed_cache.h>
 #include <leman/file.h>
 #include <leman/file_writer.h>
+#include <leman/hub.h>
 #include <leman/ingest.h>
 #include <leman/inspect.h>
 #include <leman/ipc.h>
 #include <leman/job.h>
 #include <leman/load.h>
+#include <leman/pack.h>
 #include <leman/page.h>
 #include <leman/status.h>
 #include <leman/store.h>
 #include <leman/table.h>
+#include <leman/table_blob.h>
 #include <leman/table_columns.h>
 #include <leman/table_fill.h>
 #include <leman/table_inspect.h>
+#include <leman/table_refill.h>
 #include <leman/table_scan.h>
 #include <leman/table_versions.h>
 #include <leman/table_write.h>

@@ -25,6 +25,7 @@ enum lmn_status lmn__job_enter(struct lmn_job *job, uint32_t fill, uint64_t rece
     st = lmn__journal_add(job->fill[fill].journal, bytes, err);
     if (st != LMN_OK)
         return st;
+    lmn__stats_receipt(job, fill, bytes);
     job->fill[fill].unsynced++;
     job->receipt[job->receipt_count++] = (struct lmn__job_receipt){ fill, receipt };
     return LMN_OK;
@@ -78,7 +79,7 @@ static void stop_slot(struct lmn_job *job, const struct lmn__action *action)
     struct lmn__crew_worker *crew = job->worker[action->slot / job->threads].crew;
 
     if (crew != NULL)
-        atomic_store(&crew->page[action->slot % job->threads].stop, action->task);
+        lmn__crew_stop(crew, action->slot % job->threads, action->task);
 }
 
 static enum lmn_status act(struct lmn_job *job, const struct lmn__action *action,

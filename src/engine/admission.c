@@ -47,6 +47,10 @@ enum lmn_status lmn__admission_add(const struct lmn_job_function *function, uint
             sum_out->need.memory_bytes = function[i].memory_bytes;
     }
     lmn__room_of_host(&sum_out->room);
+    if (options->hub != NULL) {
+        sum_out->workers = options->concurrency != 0 ? options->concurrency : WORKERS_DEFAULT_MAX;
+        return LMN_OK;
+    }
     if (options->in_process) {
         sum_out->threads = sum_out->workers = 1;
         sum_out->need = (struct lmn__need){ 0 };
@@ -195,6 +199,10 @@ enum lmn_status lmn__job_admit(struct lmn_job *job, bool *stopped_out, struct lm
     job->worker_count = 1;
     if (rows == 0 || sum.in_process)
         return LMN_OK;
+    if (job->options.hub != NULL) { /* who starts its workers has seen to it */
+        job->worker_count = sum.workers;
+        return LMN_OK;
+    }
     st = take_places(job, &sum, stopped_out, err);
     lmn__job_say(job, "%s", "");
     if (st == LMN_OK && !*stopped_out && sum.wanted > job->worker_count)

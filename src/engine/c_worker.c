@@ -4,6 +4,7 @@
  * rows, until the rows that fail stand alone; the parts that went well are put together with nulls
  * between them.
  */
+#include <stdio.h>
 #include <string.h>
 
 #include "arrow/builder.h"
@@ -317,6 +318,7 @@ enum lmn_status lmn_c_worker_run(struct lmn_error *err)
         return lmn_fail(err, LMN_E_INVALID,
                         "a worker is started by an engine, which says in "
                         "LEMAN_WORKER_FDS where it listens");
+    setvbuf(stdout, NULL, _IOLBF, 0); /* what a function prints is heard before it crashes */
     st = lmn__env_resolve(NULL, &env, err);
     if (st != LMN_OK)
         return st;

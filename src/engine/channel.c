@@ -33,6 +33,13 @@ enum lmn_status lmn__channel_put(struct lmn__channel *channel, enum lmn__message
     return lmn__buf_status(&channel->out, "a message between engine and worker", err);
 }
 
+enum lmn_status lmn__channel_pass_on(struct lmn__channel *channel, const struct lmn__frame *frame,
+                                     struct lmn_error *err)
+{
+    lmn__frame_copy(&channel->out, frame);
+    return lmn__buf_status(&channel->out, "a message between engine and worker", err);
+}
+
 enum lmn_status lmn__channel_flush(struct lmn__channel *channel, bool wait, struct lmn_error *err)
 {
     while (lmn__channel_pending(channel)) {

@@ -27,6 +27,11 @@ LMN_MUST_USE enum lmn_status lmn__channel_put(struct lmn__channel *channel,
                                               const struct lmn__pb_message *message, const void *in,
                                               struct lmn_error *err);
 
+/* Queue a frame that came from elsewhere. */
+LMN_MUST_USE enum lmn_status lmn__channel_pass_on(struct lmn__channel *channel,
+                                                  const struct lmn__frame *frame,
+                                                  struct lmn_error *err);
+
 /* Send what is queued: all of it, or with `wait` false as much as goes at once. */
 LMN_MUST_USE enum lmn_status lmn__channel_flush(struct lmn__channel *channel, bool wait,
                                                 struct lmn_error *err);

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "os/pipe.h"
 #include "os/socket.h"
 #include "os/thread.h"
 
@@ -108,7 +109,7 @@ static char *kind_text(struct lmn_env *env, const struct lmn__crew_kind *kind)
     char *text = NULL;
 
     lmn__buf_init(&buf, env, 0);
-    lmn__buf_printf(&buf, "%u", kind->threads);
+    lmn__buf_printf(&buf, "%u%s", kind->threads, kind->logged ? " logged" : "");
     for (size_t i = 0; kind->argument[i] != NULL; i++)
         lmn__buf_printf(&buf, "\n%s", kind->argument[i]);
     for (size_t i = 0; kind->environment != NULL && kind->environment[i] != NULL; i++)
@@ -150,11 +151,11 @@ static enum lmn_status worker_new(struct lmn_env *env, uint32_t threads,
         return lmn__no_memory(err, "a worker", sizeof *worker);
     worker->env = lmn_env_acquire(env);
     worker->threads = threads;
-    worker->process.fd = -1;
+    worker->process.fd = worker->log_fd = -1;
     worker->shared.fd = -1;
     worker->channel = lmn__calloc(env, threads, sizeof *worker->channel);
     st = worker->channel != NULL
-             ? lmn__shared_new(threads * sizeof(struct lmn__page), &worker->shared, err)
+             ? lmn__shared_new(lmn__shelf_memory_bytes(threads), &worker->shared, err)
              : lmn__no_memory(err, "a worker", threads * sizeof *worker->channel);
     worker->page = worker->shared.memory;
     if (st == LMN_OK)
@@ -177,12 +178,14 @@ static const char **make_environment(struct lmn_env *env, const struct lmn__crew
                                 LMN__PROCESS_FD_FIRST + (int)i);
     while (kind->environment != NULL && kind->environment[count] != NULL)
         count++;
-    environment = lmn__calloc(env, count + 2, sizeof *environment);
+    environment = lmn__calloc(env, count + 3, sizeof *environment);
     if (environment == NULL)
         return NULL;
     if (count > 0)
         memcpy(environment, kind->environment, count * sizeof *environment);
     environment[count] = fds;
+    if (kind->logged)
+        environment[count + 1] = "LEMAN_WORKER_LOG=1";
     return environment;
 }
 
@@ -208,10 +211,14 @@ static enum lmn_status start_worker(struct lmn__crew_worker *worker,
             theirs[made] = pair[1];
         }
     }
+    if (st == LMN_OK && kind->logged)
+        st = lmn__pipe_open(&worker->log_fd, &options.output, err);
     if (st == LMN_OK)
         st = start_process(worker->env, &options, &worker->process, err);
     for (uint32_t i = 0; i < made; i++)
         lmn__socket_close(&theirs[i]);
+    if (options.output > 0)
+        lmn__socket_close(&options.output);
     lmn__free(worker->env, environment);
     return st;
 }
@@ -230,6 +237,7 @@ enum lmn_status lmn__crew_take(struct lmn_env *env, const struct lmn__crew_kind 
     if (worker != NULL) {
         lmn__free(env, text);
         memset(worker->shared.memory, 0, worker->shared.bytes);
+        worker->warm = true;
         *worker_out = worker;
         return LMN_OK;
     }
@@ -269,6 +277,27 @@ enum lmn_status lmn__crew_take_inside(struct lmn_env *env, struct lmn__crew_work
     return LMN_OK;
 }
 
+enum lmn_status lmn__crew_take_remote(struct lmn_env *env, uint32_t threads, const char *node,
+                                      bool elsewhere, struct lmn__crew_worker **worker_out,
+                                      struct lmn_error *err)
+{
+    enum lmn_status st = worker_new(env, threads, worker_out, err);
+    struct lmn__crew_remote *remote;
+
+    if (st != LMN_OK)
+        return st;
+    remote = lmn__calloc(env, 1, sizeof *remote);
+    if (remote == NULL) {
+        lmn__crew_end(*worker_out);
+        *worker_out = NULL;
+        return lmn__no_memory(err, "a worker", sizeof *remote);
+    }
+    snprintf(remote->node, sizeof remote->node, "%s", node);
+    remote->elsewhere = elsewhere;
+    (*worker_out)->remote = remote;
+    return LMN_OK;
+}
+
 void lmn__crew_give(struct lmn__crew_worker *worker)
 {
     bool kept = false;
@@ -298,20 +327,24 @@ void lmn__crew_end(struct lmn__crew_worker *worker)
         lmn__channel_deinit(&worker->channel[i]);
     lmn__process_kill(&worker->process);
     lmn__process_reap(&worker->process, true, text, sizeof text);
+    lmn__socket_close(&worker->log_fd);
     lmn__shared_close(&worker->shared);
     lmn__free(env, worker->channel);
     lmn__free(env, worker->kind);
+    lmn__free(env, worker->remote);
     lmn__free(env, worker);
     lmn_env_release(env);
 }
 
-void lmn__crew_end_idle(void)
+uint32_t lmn__crew_end_idle(void)
 {
     struct lmn__crew_worker *idle;
+    uint32_t count;
 
     lmn__mutex_lock(&mutex);
     own_locked();
     idle = locked.idle;
+    count = locked.idle_count;
     locked.idle = NULL;
     locked.idle_count = 0;
     lmn__mutex_unlock(&mutex);
@@ -321,6 +354,7 @@ void lmn__crew_end_idle(void)
         lmn__crew_end(idle);
         idle = next;
     }
+    return count;
 }
 
 /* The end of the program, or of the library in it. */

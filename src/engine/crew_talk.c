@@ -10,10 +10,11 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "engine/hub.h"
 #include "engine/job.h"
 #include "os/clock.h"
 
-enum { VARIABLES_MAX = 16, VARIABLE_CHARS = 128 };
+enum { VARIABLES_MAX = 16, VARIABLE_CHARS = 128, KEPT_BYTES_MAX = 64 << 20 };
 
 static struct lmn__span text_span(const char *text)
 {
@@ -37,7 +38,9 @@ static enum lmn_status put_setup(struct lmn_job *job, struct lmn__crew_worker *c
                                         .slot = thread,
                                         .root = text_span(job->root),
                                         .version = job->read_version,
-                                        .unsynced = job->options.unsynced };
+                                        .unsynced = job->options.unsynced,
+                                        .segments = crew->remote != NULL &&
+                                                    crew->remote->elsewhere };
     struct lmn__setup_fill *fill;
     struct lmn__arena arena;
     enum lmn_status st;
@@ -47,6 +50,8 @@ static enum lmn_status put_setup(struct lmn_job *job, struct lmn__crew_worker *c
     for (uint32_t i = 0; fill != NULL && i < job->fill_count; i++) {
         const struct lmn_job_function *function = &job->fill[i].function;
 
+        if (function->memory_bytes > setup.memory_bytes)
+            setup.memory_bytes = function->memory_bytes;
         fill[i] = (struct lmn__setup_fill){
             .name = text_span(function->name),
             .code = { function->code, function->code_len },
@@ -58,6 +63,11 @@ static enum lmn_status put_setup(struct lmn_job *job, struct lmn__crew_worker *c
             .batch_rows = function->batch_rows,
             .checkpoint_rows = function->checkpoint_rows,
             .dir = text_span(lmn__journal_dir(job->fill[i].journal)),
+            .metered = lmn__job_is_metered(job, function),
+            .paid = function->paid,
+            .lazy_blobs = function->lazy_blobs,
+            .again = job->options.recompute,
+            .alone = function->gpus > 0 && !function->parallel_setup,
         };
         if (fill[i].output.item == NULL || fill[i].input.item == NULL)
             fill = NULL;
@@ -67,7 +77,8 @@ static enum lmn_status put_setup(struct lmn_job *job, struct lmn__crew_worker *c
                                          &setup, err)
                       : lmn__arena_fail(&arena, "a job's setup", err);
     lmn__arena_deinit(&arena);
-    crew->channel[thread].pass = lmn__shared_fd(&crew->shared);
+    if (crew->remote == NULL)
+        crew->channel[thread].pass = lmn__shared_fd(&crew->shared);
     return st;
 }
 
@@ -97,8 +108,7 @@ static const char **make_environment(struct lmn_job *job, uint32_t worker,
         if (lmn__host_variable(pools[i]) == NULL)
             snprintf(text[count++], VARIABLE_CHARS, "%s=%u", pools[i], cpus);
     }
-    if (lmn__places_gpu_text(&job->places, worker, text[count], VARIABLE_CHARS))
-        count++;
+    lmn__places_gpu_text(&job->places, worker, text[count++], VARIABLE_CHARS);
     while (added != NULL && added[more] != NULL)
         more++;
     environment = lmn__calloc(job->env, count + more + 1, sizeof *environment);
@@ -116,9 +126,13 @@ static enum lmn_status take_crew(struct lmn_job *job, uint32_t worker,
                                  struct lmn_error *err)
 {
     char text[VARIABLES_MAX][VARIABLE_CHARS];
-    struct lmn__crew_kind kind = { .argument = job->options.worker, .threads = job->threads };
+    struct lmn__crew_kind kind = { .argument = job->options.worker,
+                                   .threads = job->threads,
+                                   .logged = true };
     enum lmn_status st;
 
+    if (job->options.hub != NULL)
+        return lmn__hub_take(job->options.hub, job->env, crew_out, err);
     if (job->options.in_process)
         return lmn__crew_take_inside(job->env, crew_out, inside_fd_out, err);
     kind.environment = make_environment(job, worker, text);
@@ -136,13 +150,15 @@ enum lmn_status lmn__job_start_worker(struct lmn_job *job, uint32_t worker, stru
     int inside_fd = -1;
     enum lmn_status st = take_crew(job, worker, &crew, &inside_fd, err);
 
-    if (st != LMN_OK)
+    own->wanted = st == LMN_OK && crew == NULL;
+    if (st != LMN_OK || own->wanted)
         return st;
     own->state = LMN__CREW_LOADING;
     own->answered = 0;
     own->dead = own->killed = false;
     own->began_ns = lmn__clock_monotonic_ns();
     own->memory_bytes = own->look_ns = 0;
+    own->log.last[0] = '\0';
     for (uint32_t i = 0; st == LMN_OK && i < job->threads; i++) {
         st = put_setup(job, crew, i, err);
         flush(&crew->channel[i]);
@@ -168,6 +184,10 @@ static void keep_counts(struct lmn__job_worker *worker, uint32_t threads)
         worker->read_before += atomic_load(&page->read_ns);
         worker->call_before += atomic_load(&page->call_ns);
         worker->write_before += atomic_load(&page->write_ns);
+        worker->read_bytes_before += atomic_load(&page->read_bytes);
+        worker->used_before.calls += atomic_load(&page->calls);
+        worker->used_before.tokens += atomic_load(&page->tokens);
+        worker->used_before.cost_nano += atomic_load(&page->cost_nano);
     }
 }
 
@@ -175,20 +195,52 @@ void lmn__job_release_worker(struct lmn_job *job, uint32_t worker, bool kill)
 {
     struct lmn__job_worker *own = &job->worker[worker];
     struct lmn__crew_worker *crew = own->crew;
-    bool idle = own->state == LMN__CREW_READY && !own->dead && !own->killed;
+    bool stays = own->state == LMN__CREW_READY && !own->dead && !own->killed && !kill;
 
+    own->wanted = false;
     if (crew == NULL)
         return;
+    crew->in_task = 0;
     for (uint32_t i = 0; i < job->threads; i++)
-        idle = idle && !job->slot[worker * job->threads + i].busy;
+        crew->in_task |= (uint64_t)job->slot[worker * job->threads + i].busy << i;
     keep_counts(own, job->threads);
+    lmn__job_end_log(job, worker);
     own->crew = NULL;
     own->state = LMN__CREW_NONE;
     own->memory_bytes = 0;
-    if (idle && !kill)
-        lmn__crew_give(crew);
+    if (stays && crew->process.pid > 0 && lmn__job_stays_warm(job))
+        lmn__job_leave(job, crew);
     else
         lmn__crew_end(crew);
+}
+
+/* Queue a task, with the rows of it that a worker which died had finished. */
+static enum lmn_status put_task(struct lmn_job *job, struct lmn__channel *channel,
+                                const struct lmn__action *action, struct lmn__task_message *task,
+                                struct lmn_error *err)
+{
+    struct lmn__arena arena;
+    uint64_t count, bytes = 0;
+    const struct lmn__saved_row *row = lmn__saved_find(
+        &job->saved, action->unit, action->rows.first, action->rows.count, &count);
+    enum lmn_status st;
+
+    lmn__arena_init(&arena, job->env, 0);
+    task->kept_ordinal.item = lmn__arena_array(&arena, count + 1, sizeof(uint64_t));
+    task->kept_kind.item = lmn__arena_array(&arena, count + 1, sizeof(uint64_t));
+    task->kept.item = lmn__arena_array(&arena, count + 1, sizeof(struct lmn__span));
+    if (task->kept_ordinal.item == NULL || task->kept_kind.item == NULL || task->kept.item == NULL)
+        count = 0; /* they are computed again */
+    for (uint64_t i = 0; i < count && bytes < KEPT_BYTES_MAX; i++) {
+        task->kept_ordinal.item[i] = row[i].ordinal;
+        task->kept_kind.item[i] = row[i].kind;
+        task->kept.item[i] = row[i].bytes;
+        bytes += row[i].bytes.len;
+        task->kept_ordinal.count = task->kept_kind.count = task->kept.count = i + 1;
+    }
+    st = lmn__channel_put(channel, LMN__MESSAGE_TASK, &lmn__task_pb, task, err);
+    lmn__arena_deinit(&arena);
+    return st;
 }
 
 enum lmn_status lmn__job_send_task(struct lmn_job *job, const struct lmn__action *action,
@@ -204,13 +256,19 @@ enum lmn_status lmn__job_send_task(struct lmn_job *job, const struct lmn__action
                                       .layout = unit->fragment->layout,
                                       .ordinal = action->rows.first,
                                       .batch_rows_max = action->batch_rows_max,
-                                      .gaps_are_dead = unit->fragment->whole };
+                                      .gaps_are_dead = unit->fragment->whole,
+                                      .looks = lmn__machine_counts(job->machine).deaths +
+                                               job->moves };
     struct lmn__channel *channel;
     struct lmn__row_range *range;
     uint64_t room = unit->fragment->todo_count, count;
     enum lmn_status st;
 
-    *slot = (struct lmn__job_slot){ .busy = true, .task = action->task, .unit = action->unit };
+    *slot = (struct lmn__job_slot){ .busy = true,
+                                    .task = action->task,
+                                    .unit = action->unit,
+                                    .rows = action->rows,
+                                    .began_ns = lmn__clock_monotonic_ns() };
     if (crew == NULL)
         return LMN_OK;
     channel = &crew->channel[action->slot % job->threads];
@@ -224,10 +282,18 @@ enum lmn_status lmn__job_send_task(struct lmn_job *job, const struct lmn__action
         task.first.item[i] = range[i].first;
         task.count.item[i] = range[i].count;
     }
-    st = lmn__channel_put(channel, LMN__MESSAGE_TASK, &lmn__task_pb, &task, err);
+    st = put_task(job, channel, action, &task, err);
     lmn__free(job->env, range);
     flush(channel);
     return st;
+}
+
+/* What a worker keeps of jobs before is in the way of this one: another takes its place. */
+static enum lmn_status replace_worker(struct lmn_job *job, uint32_t worker, struct lmn_error *err)
+{
+    lmn__job_note(job, "worker %u is replaced: %s", worker, job->worker[worker].failure.message);
+    lmn__job_release_worker(job, worker, true);
+    return lmn__job_start_worker(job, worker, err);
 }
 
 static enum lmn_status hear_ready(struct lmn_job *job, uint32_t worker,
@@ -235,10 +301,14 @@ static enum lmn_status hear_ready(struct lmn_job *job, uint32_t worker,
 {
     struct lmn__job_worker *own = &job->worker[worker];
     struct lmn__event event = { .now_ns = lmn__clock_monotonic_ns(), .worker = worker };
+    enum lmn_status st;
 
     if (own->state != LMN__CREW_LOADING)
         return LMN_OK;
-    if (lmn__answer_error(answer, &own->failure) != LMN_OK) {
+    st = lmn__answer_error(answer, &own->failure);
+    if (st == LMN_E_CONFLICT && own->crew->warm)
+        return replace_worker(job, worker, err);
+    if (st != LMN_OK) {
         if (job->error.status == LMN_OK)
             job->error = own->failure;
         event.kind = LMN__EVENT_WORKER_FAILED;
@@ -281,7 +351,7 @@ static enum lmn_status hear_grant(struct lmn_job *job, uint32_t number,
 static enum lmn_status hear_result(struct lmn_job *job, uint32_t number,
                                    const struct lmn__result_message *result, struct lmn_error *err)
 {
-    const struct lmn__job_slot *slot = &job->slot[number];
+    struct lmn__job_slot *slot = &job->slot[number];
     struct lmn__event event = { .kind = LMN__EVENT_RESULT,
                                 .now_ns = lmn__clock_monotonic_ns(),
                                 .slot = number,
@@ -294,6 +364,7 @@ static enum lmn_status hear_result(struct lmn_job *job, uint32_t number,
     job->offered.fill = job->unit[slot->unit].fill;
     job->offered.bytes = result->receipt;
     job->bytes_written += result->bytes;
+    slot->bytes += result->bytes;
     return lmn__job_tell(job, event, err);
 }
 
@@ -334,6 +405,7 @@ static enum lmn_status hear_end(struct lmn_job *job, uint32_t number, bool faile
             job->error = failure;
         }
     }
+    lmn__stats_task_end(job, number);
     slot->busy = false;
     return lmn__job_tell(job, event, err);
 }
@@ -345,10 +417,16 @@ static enum lmn_status hear_frame(struct lmn_job *job, uint32_t worker, uint32_t
     uint32_t slot = worker * job->threads + thread;
     struct lmn__answer_message answer = { 0 };
     struct lmn__result_message result = { 0 };
+    struct lmn__permit_message permit = { 0 };
     struct lmn__grant_message grant = { 0 };
     enum lmn_status st;
 
     switch (frame->kind) {
+    case LMN__MESSAGE_PERMIT:
+        st = lmn__pb_decode(&lmn__permit_pb, frame->body, arena, &permit, err);
+        return st == LMN_OK ? lmn__job_permit(job, slot, &job->worker[worker].crew->channel[thread],
+                                              &permit, err)
+                            : st;
     case LMN__MESSAGE_GRANT:
         st = lmn__pb_decode(&lmn__grant_pb, frame->body, arena, &grant, err);
         return st == LMN_OK
@@ -365,6 +443,9 @@ static enum lmn_status hear_frame(struct lmn_job *job, uint32_t worker, uint32_t
             return hear_ready(job, worker, &answer, err);
         return st == LMN_OK ? hear_end(job, slot, frame->kind == LMN__MESSAGE_FAILED, &answer, err)
                             : st;
+    case LMN__MESSAGE_PAGE:
+    case LMN__MESSAGE_DIED:
+        return lmn__crew_hear_remote(job->worker[worker].crew, thread, frame, arena, err);
     default:
         return lmn_fail(err, LMN_E_CORRUPT, "a worker sent a message of kind %d", frame->kind);
     }
@@ -399,15 +480,14 @@ enum lmn_status lmn__job_hear(struct lmn_job *job, uint32_t worker, uint32_t thr
             lmn__arena_init(&arena, job->env, 0);
             continue;
         }
-        if (st == LMN_OK)
-            st = lmn__channel_receive(channel, false, &closed, err);
+        if (st != LMN_OK || channel->fd < 0)
+            break;
+        st = lmn__channel_receive(channel, false, &closed, err);
         if (st == LMN_OK && channel->in.len == before)
             break;
     }
-    if (closed && own->crew != NULL) {
-        own->dead = true;
-        lmn__process_kill(&own->crew->process);
-    }
+    if (closed && own->crew != NULL)
+        own->dead = lmn__crew_closed(own->crew, thread) || own->dead;
     lmn__arena_deinit(&arena);
     return st;
 }
@@ -415,17 +495,16 @@ enum lmn_status lmn__job_hear(struct lmn_job *job, uint32_t worker, uint32_t thr
 /* How it ended, for people. */
 static void describe_death(struct lmn__job_worker *worker)
 {
-    char text[64] = "";
-    struct lmn__process *process = &worker->crew->process;
-    uint64_t peak = worker->memory_peak >> 20;
+    char text[sizeof worker->death];
 
-    lmn__process_reap(process, true, text, sizeof text);
-    if (worker->killed)
-        return;
-    snprintf(worker->death, sizeof worker->death,
-             "the worker ended with %s, %llu MiB in memory when "
-             "last seen",
-             text, (unsigned long long)peak);
+    lmn__crew_describe_end(worker->crew, worker->memory_peak, text, sizeof text);
+    if (!worker->killed)
+        memcpy(worker->death, text, sizeof text);
+    if (!worker->killed && worker->state == LMN__CREW_LOADING && worker->log.last[0] != '\0') {
+        text[strcspn(text, ",")] = '\0';
+        snprintf(worker->death, sizeof worker->death, "%.40s before it was loaded: %.90s", text,
+                 worker->log.last);
+    }
 }
 
 /* Has the committer the fill of one of the worker's tasks? */
@@ -436,6 +515,21 @@ static bool holds_any(const struct lmn_job *job, uint32_t worker)
             return true;
     }
     return false;
+}
+
+/*
+ * Keep what a thread had finished. The rows of a call that was about many when the worker died are
+ * suspects: what is known of them is left.
+ */
+static void save_rows(struct lmn_job *job, struct lmn__crew_worker *crew, uint32_t thread,
+                      const struct lmn__job_slot *slot, struct lmn__ordinals in_call)
+{
+    for (uint32_t i = 0; i < LMN__BOARDS; i++) {
+        struct lmn__board *board = lmn__shelf_board(crew->shared.memory, thread, i);
+
+        if (atomic_load(&board->task) == slot->task)
+            lmn__saved_take(&job->saved, slot->unit, board, in_call.first, in_call.count);
+    }
 }
 
 /* Tell the machine of a death, unless the committer has something that it needs for it. */
@@ -453,6 +547,7 @@ enum lmn_status lmn__job_bury(struct lmn_job *job, uint32_t worker, struct lmn_e
         return st;
     if (holds_any(job, worker)) /* what it said last has begun a commit */
         return LMN_OK;
+    lmn__job_hear_log(job, worker);
     describe_death(own);
     for (uint32_t i = 0; i < job->threads; i++) {
         struct lmn__page *page = &own->crew->page[i];
@@ -463,6 +558,7 @@ enum lmn_status lmn__job_bury(struct lmn_job *job, uint32_t worker, struct lmn_e
             continue;
         if (atomic_load(&page->call_began_ns) != 0)
             rows.count = atomic_load(&page->call_count);
+        save_rows(job, own->crew, i, slot, rows);
         lmn__machine_died(job->machine, worker * job->threads + i, rows);
         slot->busy = false;
     }

@@ -21,7 +21,7 @@ static void kill_worker(struct lmn__job_worker *worker, const char *fmt, ...)
     vsnprintf(worker->death, sizeof worker->death, fmt, args);
     va_end(args);
     worker->killed = true;
-    lmn__process_kill(&worker->crew->process);
+    lmn__crew_kill(worker->crew);
 }
 
 /* The limits of a call and of memory. */
@@ -42,7 +42,7 @@ static void watch_worker(struct lmn_job *job, uint32_t number, uint64_t now_ns, 
     }
     if (!memory)
         return;
-    worker->memory_bytes = lmn__process_resident_bytes(worker->crew->process.pid);
+    worker->memory_bytes = lmn__crew_memory(worker->crew);
     if (worker->memory_bytes > worker->memory_peak)
         worker->memory_peak = worker->memory_bytes;
     if (limit != 0 && worker->memory_bytes > limit)
@@ -62,7 +62,7 @@ static void watch_threads(struct lmn_job *job, struct lmn__job_worker *worker, u
 
     if (worker->state != LMN__CREW_READY || job->turns_told || since_ns < LOOK_NS)
         return;
-    cpu_ns = lmn__process_cpu_ns(worker->crew->process.pid);
+    cpu_ns = lmn__crew_cpu_ns(worker->crew);
     for (uint32_t i = 0; i < job->threads; i++)
         call_ns += atomic_load(&worker->crew->page[i].call_ns);
     cpus = (double)(cpu_ns - worker->look_cpu_ns) / (double)since_ns;
@@ -84,6 +84,7 @@ void lmn__job_watch(struct lmn_job *job, uint64_t now_ns)
 {
     bool memory = now_ns >= job->memory_ns;
 
+    lmn__job_watch_stalls(job, now_ns);
     if (memory)
         job->memory_ns = now_ns +
                          (lmn__places_worker_memory(&job->places) != 0 ? 10 : 250) * 1000000ull;
@@ -91,12 +92,15 @@ void lmn__job_watch(struct lmn_job *job, uint64_t now_ns)
         struct lmn__job_worker *worker = &job->worker[i];
         uint64_t setup_ms = job->fill[0].function.setup_timeout_ms;
 
-        if (worker->crew == NULL || worker->crew->process.pid == 0)
+        if (worker->crew == NULL ||
+            (worker->crew->process.pid == 0 && worker->crew->remote == NULL))
             continue;
         watch_worker(job, i, now_ns, memory);
         if (memory && job->threads > 1)
             watch_threads(job, worker, now_ns);
         setup_ms = setup_ms != 0 ? setup_ms : 600000;
+        if (atomic_load(&worker->crew->page[0].phase) == LMN__PHASE_TURN)
+            worker->began_ns = now_ns; /* others set up */
         if (worker->state == LMN__CREW_LOADING && now_ns > worker->began_ns + setup_ms * 1000000) {
             kill_worker(worker, "setup: the function was not loaded after %g s",
                         (double)setup_ms / 1000);

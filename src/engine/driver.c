@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "engine/hub.h"
 #include "engine/job.h"
 #include "os/clock.h"
 
@@ -82,8 +83,10 @@ static enum lmn_status end_commit(struct lmn_job *job, struct lmn__job_commit *c
     for (uint32_t i = 0; i < job->fill_count; i++)
         job->fill[i].busy = false;
     for (uint32_t i = 0; st == LMN_OK && i < job->fill_count; i++) {
-        if (commit->moved[i] && commit->status == LMN_OK)
+        if (commit->moved[i] && commit->status == LMN_OK) {
+            job->moves++;
             st = drop_units(job, i, err);
+        }
     }
     if (st != LMN_OK)
         return st;
@@ -98,6 +101,10 @@ static enum lmn_status end_commit(struct lmn_job *job, struct lmn__job_commit *c
     for (uint32_t i = 0; st == LMN_OK && i < job->fill_count; i++) {
         if (commit->moved[i] && commit->status == LMN_OK)
             st = lmn__job_add_units(job, i, err);
+    }
+    if (st == LMN_OK && commit->status == LMN_OK && lmn__job_advance(job, err) != LMN_OK) {
+        event.kind = LMN__EVENT_COMMIT_FAILED;
+        job->error = *err;
     }
     event.now_ns = lmn__clock_monotonic_ns();
     return st == LMN_OK ? lmn__job_tell(job, event, err) : st;
@@ -180,7 +187,8 @@ static uint64_t turn_ns(const struct lmn_job *job, uint64_t now_ns)
     return wake_ns - now_ns < turn ? wake_ns - now_ns : turn;
 }
 
-/* Descriptors of the wake, then for each worker its process and its threads. */
+/* Descriptors of the wake, then for each worker its process, what it prints and its threads, then
+ * of the hub. */
 static uint32_t fill_polls(const struct lmn_job *job, struct lmn__poll *poll)
 {
     uint32_t count = 0;
@@ -191,6 +199,7 @@ static uint32_t fill_polls(const struct lmn_job *job, struct lmn__poll *poll)
         bool gone = crew == NULL || job->worker[i].dead;
 
         poll[count++] = (struct lmn__poll){ .fd = gone ? -1 : crew->process.fd, .wants_in = true };
+        poll[count++] = (struct lmn__poll){ .fd = gone ? -1 : crew->log_fd, .wants_in = true };
         for (uint32_t k = 0; k < job->threads; k++) {
             const struct lmn__job_slot *slot = &job->slot[i * job->threads + k];
             bool held = slot->busy && job->fill[job->unit[slot->unit].fill].busy;
@@ -202,6 +211,8 @@ static uint32_t fill_polls(const struct lmn_job *job, struct lmn__poll *poll)
             };
         }
     }
+    if (job->options.hub != NULL)
+        count += lmn__hub_polls(job->options.hub, poll + count);
     return count;
 }
 
@@ -215,6 +226,8 @@ static enum lmn_status hear_workers(struct lmn_job *job, const struct lmn__poll 
         struct lmn__job_worker *worker = &job->worker[i];
         bool ended = poll[at++].in;
 
+        if (poll[at++].in)
+            lmn__job_hear_log(job, i);
         for (uint32_t k = 0; k < job->threads; k++, at++) {
             struct lmn_error ignored;
 
@@ -250,12 +263,15 @@ static enum lmn_status turn(struct lmn_job *job, struct lmn__poll *poll, struct 
     if (st == LMN_OK)
         st = hear_workers(job, poll, err);
     if (st == LMN_OK)
+        st = lmn__job_meet(job, poll + 1 + job->worker_count * (2 + job->threads), err);
+    if (st == LMN_OK)
         st = sync_receipts(job, err);
     if (st == LMN_OK)
         st = hear_caller(job, now_ns, err);
     tick.now_ns = lmn__clock_monotonic_ns();
     if (st == LMN_OK && !job->finished)
         st = lmn__job_tell(job, tick, err);
+    lmn__job_flush_log(job);
     lmn__job_watch(job, tick.now_ns);
     lmn__job_update(job, tick.now_ns);
     return st;
@@ -283,7 +299,7 @@ static void break_down(struct lmn_job *job, const struct lmn_error *err, enum lm
 
 static enum lmn_status run(struct lmn_job *job, struct lmn_error *err)
 {
-    uint32_t poll_max = 1 + job->worker_count * (1 + job->threads);
+    uint32_t poll_max = 2 + job->worker_count * (2 + job->threads) + LMN__HUB_GUESTS_MAX;
     struct lmn__poll *poll = lmn__calloc(job->env, poll_max, sizeof *poll);
     struct lmn__event tick = { .kind = LMN__EVENT_TICK, .now_ns = lmn__clock_monotonic_ns() };
     enum lmn_status st = LMN_OK;
@@ -334,8 +350,9 @@ static enum lmn_status make_machine(struct lmn_job *job, struct lmn_error *err)
     machine.limits = limits;
     st = lmn__machine_new(job->env, &machine, &job->machine, err);
     lmn__free(job->env, limits);
-    for (uint32_t i = 0; st == LMN_OK && i < job->fill_count; i++)
-        st = lmn__job_add_units(job, i, err);
+    if (st == LMN_OK)
+        st = lmn__job_begin_stages(job, err);
+    lmn__job_set_meters(job);
     return st;
 }
 
@@ -356,6 +373,8 @@ static enum lmn_status prepare(struct lmn_job *job, bool *stopped_out, struct lm
     enum lmn_status st = lmn_table_open(job->given->store, &at, &job->table, err);
 
     *stopped_out = false;
+    if (st == LMN_OK)
+        st = lmn__job_begin_refills(job, err);
     if (st == LMN_OK)
         st = lmn__job_open_fills(job, err);
     lmn__job_write_record(job, false);
@@ -412,6 +431,7 @@ void lmn__job_drive(void *context)
         lmn_fail(&job->error, LMN_E_CANCELLED, "the job was stopped before it began");
     } else if (st == LMN_OK) {
         lmn__job_set_state(job, LMN_JOB_RUNNING);
+        lmn__job_write_record(job, false);
         st = run(job, &err);
     }
     if (st != LMN_OK) {
@@ -425,17 +445,24 @@ void lmn__job_drive(void *context)
     }
     if (job->blocker.status != LMN_OK && job->outcome == LMN__OUTCOME_STOPPED) {
         job->error = job->blocker;
-        lmn__fail_within(&job->error, job->error.status,
-                         "the disk is full: make room and run it again");
+        if (job->error.os_errno == ENOSPC)
+            lmn__fail_within(&job->error, job->error.status,
+                             "the disk is full: make room and run it again");
     }
     end_committer(job);
     for (uint32_t i = 0; job->worker != NULL && i < job->worker_count; i++)
         lmn__job_release_worker(job, i, false);
+    lmn__job_let_go(job,
+                    job->outcome == LMN__OUTCOME_DONE || job->outcome == LMN__OUTCOME_DONE_FAILED);
+    if (job->options.hub != NULL)
+        lmn__hub_end(job->options.hub, job->given->store, job->id);
+    lmn__job_flush_log(job);
     lmn__job_update(job, UINT64_MAX);
     lmn__job_close_fills(job);
     lmn__places_free(&job->places);
     lmn__job_set_state(job, final_state(job));
     lmn__job_write_record(job, true);
+    lmn__job_end(job);
     lmn__mutex_lock(&job->mutex);
     job->locked.ended = true;
     lmn__cond_wake_all(&job->cond);

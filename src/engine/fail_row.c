@@ -42,7 +42,8 @@ static enum lmn_status open_own(struct lmn_job *job, struct lmn__job_fill *fill,
     st = lmn_table_open(job->given->store, &at, &table, err);
     if (st != LMN_OK)
         return st;
-    st = lmn__inputs_open(&fill->inputs, table, function->input, function->input_count, err);
+    st = lmn__inputs_open(&fill->inputs, table, function->input, function->input_count,
+                          LMN__INPUT_BLOBS_LAZY, err);
     if (st == LMN_OK)
         st = lmn__outputs_open(&fill->outputs, table, function->output, function->output_count,
                                fill->version, err);

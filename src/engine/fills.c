@@ -31,7 +31,9 @@ enum lmn_status lmn__job_plan_fill(struct lmn_job *job, struct lmn__job_fill *fi
                                                .function = fill->version,
                                                .where = job->options.where,
                                                .recompute = job->options.recompute,
-                                               .leave_failed = job->options.leave_failed,
+                                               .leave_failed = job->options.leave_failed ||
+                                                               function->new_rows,
+                                               .leave_stale = function->new_rows,
                                                .limited = job->options.limited,
                                                .rows_max = job->options.rows_max };
     struct lmn__job_plan *plan = lmn__calloc(job->env, 1, sizeof *plan);
@@ -47,6 +49,18 @@ enum lmn_status lmn__job_plan_fill(struct lmn_job *job, struct lmn__job_fill *fi
     plan->older = fill->plan;
     fill->plan = plan;
     return LMN_OK;
+}
+
+enum lmn_status lmn__job_plan_fill_again(struct lmn_job *job, struct lmn__job_fill *fill,
+                                         struct lmn_error *err)
+{
+    struct lmn__assemble_options assembly = lmn__job_assembly(job, fill);
+    uint64_t fragment_id, layout;
+    enum lmn_status st = LMN_OK;
+
+    if (lmn__journal_fragment(fill->journal, 0, &fragment_id, &layout))
+        st = lmn__assemble_rebase(&assembly, err); /* some may have gone while no job ran */
+    return st == LMN_OK ? lmn__job_plan_fill(job, fill, err) : st;
 }
 
 static enum lmn_status find_field(struct lmn_job *job, struct lmn__job_fill *fill,
@@ -69,7 +83,6 @@ static enum lmn_status open_fill(struct lmn_job *job, struct lmn__job_fill *fill
     struct lmn__fill_key key = { .version = fill->version,
                                  .column_count = fill->function.output_count * 2 };
     struct lmn__assemble_options assembly;
-    uint64_t fragment_id, layout;
     enum lmn_status st = find_field(job, fill, err);
 
     if (st != LMN_OK)
@@ -80,9 +93,7 @@ static enum lmn_status open_fill(struct lmn_job *job, struct lmn__job_fill *fill
         return st;
     assembly = lmn__job_assembly(job, fill);
     st = lmn__assemble_recover(&assembly, err);
-    if (st == LMN_OK && lmn__journal_fragment(fill->journal, 0, &fragment_id, &layout))
-        st = lmn__assemble_rebase(&assembly, err); /* some may have gone while no job ran */
-    return st == LMN_OK ? lmn__job_plan_fill(job, fill, err) : st;
+    return st == LMN_OK ? lmn__job_plan_fill_again(job, fill, err) : st;
 }
 
 enum lmn_status lmn__job_open_fills(struct lmn_job *job, struct lmn_error *err)
@@ -92,7 +103,7 @@ enum lmn_status lmn__job_open_fills(struct lmn_job *job, struct lmn_error *err)
     for (uint32_t i = 0; st == LMN_OK && i < job->fill_count; i++) {
         st = open_fill(job, &job->fill[i], err);
         if (st != LMN_OK)
-            lmn__fail_within(err, st, "column \"%.100s\"", job->fill[i].function.output[0]);
+            lmn__fail_within(err, st, "column \"%.100s\"", job->fill[i].column[0]);
     }
     return st;
 }

@@ -111,8 +111,10 @@ static enum lmn_status make_schema(struct lmn__inputs *inputs, const char *const
 
 /* Read the inputs and the columns that stand for them in the fingerprint. */
 static enum lmn_status project(struct lmn__inputs *inputs, const char *const *input,
-                               const char *const *stamp, struct lmn_error *err)
+                               const char *const *stamp, enum lmn__input_blobs blobs,
+                               struct lmn_error *err)
 {
+    bool lazy = blobs == LMN__INPUT_BLOBS_LAZY;
     const struct lmn__node **node = lmn__calloc(inputs->env, inputs->count * 2 + 1, sizeof *node);
     uint32_t count = inputs->count;
     enum lmn_status st = LMN_OK;
@@ -129,8 +131,12 @@ static enum lmn_status project(struct lmn__inputs *inputs, const char *const *in
             st = lmn__fields_find(inputs->manifest, stamp[i], &node[count + i], err);
     }
     if (st == LMN_OK)
-        st = lmn__projection_init_nodes(&inputs->projection, inputs->env, &inputs->manifest->schema,
-                                        node, keep_outermost(node, count * 2), true, err);
+        st = lmn__projection_init_nodes(
+            &inputs->projection, inputs->env, &inputs->manifest->schema, node,
+            keep_outermost(node, count * 2),
+            lazy ? (enum lmn_blob_mode)LMN__BLOB_SKETCH : LMN_BLOB_BYTES, err);
+    if (st == LMN_OK && !lazy)
+        st = lmn__projection_mark_blobs(&inputs->projection, err);
     lmn__free(inputs->env, node);
     if (st == LMN_OK)
         st = make_schema(inputs, input, err);
@@ -140,7 +146,8 @@ static enum lmn_status project(struct lmn__inputs *inputs, const char *const *in
 }
 
 enum lmn_status lmn__inputs_open(struct lmn__inputs *inputs, struct lmn_table *table,
-                                 const char *const *input, uint32_t count, struct lmn_error *err)
+                                 const char *const *input, uint32_t count,
+                                 enum lmn__input_blobs blobs, struct lmn_error *err)
 {
     const char *const *stamp;
     struct lmn__arena arena;
@@ -153,7 +160,7 @@ enum lmn_status lmn__inputs_open(struct lmn__inputs *inputs, struct lmn_table *t
     lmn__scratch_init(&inputs->scratch, table->env);
     st = lmn__fingerprint_columns(inputs->manifest, input, count, &arena, &stamp, err);
     if (st == LMN_OK)
-        st = project(inputs, input, stamp, err);
+        st = project(inputs, input, stamp, blobs, err);
     lmn__arena_deinit(&arena);
     if (st != LMN_OK)
         lmn__inputs_close(inputs);

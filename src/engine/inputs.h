@@ -15,6 +15,12 @@
 
 struct lmn__input_way;
 
+/* How inputs that are blobs are read. */
+enum lmn__input_blobs {
+    LMN__INPUT_BLOBS_WHOLE,
+    LMN__INPUT_BLOBS_LAZY /* their sketches; see format/blob.h */
+};
+
 struct lmn__inputs {
     struct lmn_env *env;     /* borrowed; NULL: not open */
     struct lmn_table *table; /* counted; stands at the version that is read */
@@ -38,7 +44,7 @@ struct lmn__inputs {
  */
 LMN_MUST_USE enum lmn_status lmn__inputs_open(struct lmn__inputs *inputs, struct lmn_table *table,
                                               const char *const *input, uint32_t count,
-                                              struct lmn_error *err);
+                                              enum lmn__input_blobs blobs, struct lmn_error *err);
 /* One that is zeroed may be given too. */
 void lmn__inputs_close(struct lmn__inputs *inputs);
 

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "engine/hub.h"
 #include "engine/record.h"
 #include "os/clock.h"
 #include "os/random.h"
@@ -114,12 +115,18 @@ static enum lmn_status copy_options(struct lmn_job *job, const struct lmn_job_op
     job->options = options != NULL ? *options : none;
     job->options.where = copy_text(&job->arena, job->options.where, &failed);
     job->options.command = copy_text(&job->arena, job->options.command, &failed);
+    job->options.on_finish = copy_text(&job->arena, job->options.on_finish, &failed);
+    job->options.metrics = copy_text(&job->arena, job->options.metrics, &failed);
     job->options.worker = copy_list(&job->arena, job->options.worker, &failed);
     job->options.worker_env = copy_list(&job->arena, job->options.worker_env, &failed);
+    job->options.secret = copy_list(&job->arena, job->options.secret, &failed);
     if (failed)
         return lmn__arena_fail(&job->arena, "options", err);
-    if (!job->options.in_process && (job->options.worker == NULL || job->options.worker[0] == NULL))
+    if (!job->options.in_process && job->options.hub == NULL &&
+        (job->options.worker == NULL || job->options.worker[0] == NULL))
         return lmn_fail(err, LMN_E_INVALID, "a job needs a command that starts its workers");
+    if (job->options.keep_warm > LMN_JOB_WARM_END)
+        return lmn_fail(err, LMN_E_INVALID, "keep_warm is %u", job->options.keep_warm);
     return LMN_OK;
 }
 
@@ -174,6 +181,8 @@ static enum lmn_status job_init(struct lmn_job *job, const struct lmn_job_functi
     if (st == LMN_OK)
         st = copy_functions(job, function, function_count, err);
     if (st == LMN_OK)
+        st = lmn__job_order_fills(job, err);
+    if (st == LMN_OK)
         st = name_job(job, err);
     if (st != LMN_OK)
         return st;
@@ -185,8 +194,13 @@ static enum lmn_status job_init(struct lmn_job *job, const struct lmn_job_functi
     job->started_ns = lmn__clock_monotonic_ns();
     job->started_at_ns = lmn__clock_now_ns();
     memcpy(job->locked.status.id, job->id, sizeof job->id);
+    lmn__log_init(&job->log, job->env, job->root, job->id);
+    job->log.secret = job->options.secret;
     lmn__record_forget_cancel(store, job->id);
     lmn__record_index(job->id, job->root);
+    if (job->options.hub != NULL)
+        return lmn__hub_begin(job->options.hub, store, job->id, job->root,
+                              job->options.threads != 0 ? job->options.threads : 1, err);
     return LMN_OK;
 }
 
@@ -195,9 +209,11 @@ static void job_free(struct lmn_job *job)
     struct lmn_env *env = job->env;
 
     lmn__machine_free(job->machine);
+    lmn__log_deinit(&job->log);
     lmn__free(env, job->worker);
     lmn__free(env, job->slot);
     lmn__free(env, job->receipt);
+    lmn__saved_deinit(&job->saved);
     lmn__socket_close(&job->inside_fd);
     lmn_table_release(job->table);
     lmn_table_release(job->given);
@@ -229,6 +245,7 @@ enum lmn_status lmn_job_start(struct lmn_table *table, const struct lmn_job_func
     job->inside_fd = -1;
     job->places.lease.fd = -1;
     lmn__arena_init(&job->arena, job->env, 0);
+    lmn__saved_init(&job->saved, job->env);
     st = job_init(job, function, function_count, options, err);
     if (st == LMN_OK)
         st = init_locks(job, err);
@@ -246,30 +263,40 @@ enum lmn_status lmn_job_start(struct lmn_table *table, const struct lmn_job_func
     return LMN_OK;
 }
 
-enum lmn_status lmn_job_serve(struct lmn_job *job, const struct lmn_worker_ops *ops,
-                              struct lmn_error *err)
+/* The socket of a worker that is wanted in this process; -1 when the job has ended. */
+static int next_inside(struct lmn_job *job)
 {
-    struct lmn_error failure = { 0 };
-    enum lmn_status st;
     int fd;
 
-    if (!job->options.in_process)
-        return lmn_fail(err, LMN_E_INVALID, "job %s has workers of its own", job->id);
     lmn__mutex_lock(&job->mutex);
     while (job->inside_fd < 0 && !job->locked.ended)
         lmn__cond_wait(&job->cond, &job->mutex);
     fd = job->inside_fd;
     job->inside_fd = -1;
     lmn__mutex_unlock(&job->mutex);
-    if (fd < 0)
-        return LMN_OK;
-    st = lmn_worker_serve(fd, ops, &failure);
-    /* A job that needs nothing more closes its end, also while the last word is on its way. */
-    if (st == LMN_OK || lmn__socket_is_closed(&failure))
-        return LMN_OK;
-    if (err != NULL)
-        *err = failure;
-    return st;
+    return fd;
+}
+
+enum lmn_status lmn_job_serve(struct lmn_job *job, const struct lmn_worker_ops *ops,
+                              struct lmn_error *err)
+{
+    int fd;
+
+    if (!job->options.in_process)
+        return lmn_fail(err, LMN_E_INVALID, "job %s has workers of its own", job->id);
+    /* A worker ends when there is nothing to do for it; another stage of the job wants it again. */
+    while ((fd = next_inside(job)) >= 0) {
+        struct lmn_error failure = { 0 };
+        enum lmn_status st = lmn_worker_serve(fd, ops, &failure);
+
+        /* The job closes its end also while the last word is on its way. */
+        if (st == LMN_OK || lmn__socket_is_closed(&failure))
+            continue;
+        if (err != NULL)
+            *err = failure;
+        return st;
+    }
+    return LMN_OK;
 }
 
 void lmn_job_status(struct lmn_job *job, struct lmn_job_status *status_out)
@@ -316,4 +343,9 @@ void lmn_job_free(struct lmn_job *job)
     lmn__thread_join(&job->driver);
     deinit_locks(job);
     job_free(job);
+}
+
+uint32_t lmn_job_end_workers(void)
+{
+    return lmn__crew_end_idle();
 }

@@ -18,8 +18,12 @@
 
 #include "engine/crew.h"
 #include "engine/inputs.h"
+#include "engine/log.h"
+#include "engine/meter.h"
 #include "engine/outputs.h"
 #include "engine/places.h"
+#include "engine/saved.h"
+#include "engine/stats.h"
 #include "job/assemble.h"
 #include "job/machine.h"
 #include "job/plan.h"
@@ -38,12 +42,15 @@ struct lmn__job_plan {
 /* A function of the job, and the columns that it fills. */
 struct lmn__job_fill {
     struct lmn_job_function function; /* everything copied into the job's arena */
-    uint64_t version;                 /* first 8 bytes of its hash */
+    const char *const *column; /* what it is asked to fill; `function.output` names refills */
+    uint32_t stage;            /* fills of the stages before are committed first */
+    uint64_t version;          /* first 8 bytes of its hash */
     int32_t field_id;
     struct lmn__journal *journal;
     struct lmn__job_plan *plan;
     bool busy;
     uint64_t unsynced; /* receipts entered since the last sync */
+    struct lmn__meter meter;
     /* Of the driver, for cells that it enters itself; open from the first one on. */
     struct lmn__inputs inputs;
     struct lmn__outputs outputs;
@@ -65,6 +72,11 @@ struct lmn__job_unit {
 struct lmn__job_slot {
     bool busy;
     uint64_t task, unit;
+    struct lmn__ordinals rows; /* of the task */
+    uint64_t began_ns;
+    uint64_t bytes;                /* of its results */
+    uint64_t moved_ns, moved_rows; /* when it last finished a batch, and what it had done then */
+    bool stall_told;
 };
 
 enum lmn__job_worker_state { LMN__CREW_NONE, LMN__CREW_LOADING, LMN__CREW_READY };
@@ -75,9 +87,17 @@ struct lmn__job_worker {
     enum lmn__job_worker_state state;
     uint32_t answered; /* threads that are ready */
     uint64_t began_ns;
-    bool dead; /* to be told to the machine */
+    bool wanted; /* from the hub, where none was */
+    bool dead;   /* to be told to the machine */
     uint64_t memory_bytes, memory_peak;
     uint64_t rows_before, read_before, call_before, write_before; /* of processes that ended */
+    uint64_t read_bytes_before;
+    struct lmn__log_worker log;
+    const struct lmn__crew_worker *cpu_crew; /* whose processor time was looked at last */
+    uint64_t cpu_ns;
+    struct {
+        uint64_t calls, tokens, cost_nano;
+    } used_before;
     uint64_t look_ns, look_cpu_ns, look_call_ns; /* of the last look at how its threads get on */
     char death[160];                             /* how the last one ended, or why it was killed */
     bool killed;                                 /* by the engine; `death` says why */
@@ -111,12 +131,14 @@ struct lmn_job {
     struct lmn_job_options options;  /* copied into the arena */
     struct lmn__job_fill *fill;
     uint32_t fill_count;
+    uint32_t stage, stage_count; /* the one that runs, and how many there are */
 
     struct lmn__machine *machine;
     struct lmn__job_unit *unit;
     uint64_t unit_count, unit_room;
     uint32_t worker_count, threads;
     struct lmn__job_worker *worker;
+    struct lmn__crew_worker *leaving; /* through with the job, and alive */
     struct lmn__job_slot *slot;
     struct lmn__job_receipt *receipt; /* entered, not synced */
     uint64_t receipt_count, receipt_room;
@@ -125,7 +147,12 @@ struct lmn_job {
         struct lmn__span bytes;
     } offered;                 /* the receipt of the result that is being told */
     struct lmn__places places; /* what of the machine the job holds */
+    struct lmn__saved saved;   /* rows that workers had finished when they died */
+    uint64_t alone_ns;         /* since when a job with a hub has no worker; 0: it has */
+    bool few_told;             /* its message says that some are missing */
     uint64_t rows_resumed, bytes_written;
+    uint64_t calls_granted; /* by meters */
+    uint64_t moves;         /* times that rows went to other fragments meanwhile */
     uint64_t started_ns, status_ns, record_ns, cancel_ns, memory_ns;
     int64_t started_at_ns; /* time of day */
     bool finished, broken;
@@ -139,6 +166,10 @@ struct lmn_job {
     char event[LMN__JOB_EVENTS_MAX][200];
     int64_t event_at_ns[LMN__JOB_EVENTS_MAX];
     uint32_t event_count;
+    struct lmn__stats stats;
+    struct lmn__log log;
+    uint64_t metrics_ns; /* when the file of metrics is due */
+    bool metrics_told;   /* that it cannot be written */
 
     struct lmn__wake wake;
     struct lmn__thread driver, committer;
@@ -163,6 +194,10 @@ void lmn__job_commit_main(void *job);
 LMN_MUST_USE enum lmn_status lmn__job_open_fills(struct lmn_job *job, struct lmn_error *err);
 LMN_MUST_USE enum lmn_status lmn__job_plan_fill(struct lmn_job *job, struct lmn__job_fill *fill,
                                                 struct lmn_error *err);
+/* The same after commits of the job itself; what others moved is followed first. */
+LMN_MUST_USE enum lmn_status lmn__job_plan_fill_again(struct lmn_job *job,
+                                                      struct lmn__job_fill *fill,
+                                                      struct lmn_error *err);
 LMN_MUST_USE enum lmn_status lmn__job_add_units(struct lmn_job *job, uint32_t fill,
                                                 struct lmn_error *err);
 void lmn__job_close_fills(struct lmn_job *job);
@@ -170,6 +205,13 @@ struct lmn__assemble_options lmn__job_assembly(struct lmn_job *job, struct lmn__
 /* The physical rows of ordinals of a unit, in `range`, which has room for all that it has. */
 uint64_t lmn__job_rows(const struct lmn__job_unit *unit, struct lmn__ordinals rows,
                        struct lmn__row_range *range);
+
+/* stages.c: which fills come first; refills are begun before fills are opened. */
+LMN_MUST_USE enum lmn_status lmn__job_order_fills(struct lmn_job *job, struct lmn_error *err);
+LMN_MUST_USE enum lmn_status lmn__job_begin_refills(struct lmn_job *job, struct lmn_error *err);
+/* Units of the first stage are added; and of the next ones, once a stage is committed. */
+LMN_MUST_USE enum lmn_status lmn__job_begin_stages(struct lmn_job *job, struct lmn_error *err);
+LMN_MUST_USE enum lmn_status lmn__job_advance(struct lmn_job *job, struct lmn_error *err);
 
 /* actions.c: tell the machine and do what it answers. */
 LMN_MUST_USE enum lmn_status lmn__job_tell(struct lmn_job *job, struct lmn__event event,
@@ -189,7 +231,39 @@ LMN_MUST_USE enum lmn_status lmn__job_hear(struct lmn_job *job, uint32_t worker,
 LMN_MUST_USE enum lmn_status lmn__job_bury(struct lmn_job *job, uint32_t worker,
                                            struct lmn_error *err);
 void lmn__job_watch(struct lmn_job *job, uint64_t now_ns);
+/* stall.c: threads that finish no batch become events. */
+void lmn__job_watch_stalls(struct lmn_job *job, uint64_t now_ns);
+
+/* permits.c: do workers have to ask for the calls of a function? Set its meter; answer an ask. */
+bool lmn__job_is_metered(const struct lmn_job *job, const struct lmn_job_function *function);
+void lmn__job_set_meters(struct lmn_job *job);
+LMN_MUST_USE enum lmn_status lmn__job_permit(struct lmn_job *job, uint32_t slot,
+                                             struct lmn__channel *channel,
+                                             const struct lmn__permit_message *permit,
+                                             struct lmn_error *err);
+
+/* permits.c: what the calls of the job have used, as far as functions say it. */
+struct lmn__job_usage {
+    uint64_t calls, tokens;
+    double cost;
+};
+struct lmn__job_usage lmn__job_usage(const struct lmn_job *job);
 void lmn__job_release_worker(struct lmn_job *job, uint32_t worker, bool kill);
+
+/* crew_warm.c: whether workers outlive the job; one is through with it; at the end, those that have
+ * ended their tasks, or do so in a moment where `wait` says so, are kept for the next. */
+bool lmn__job_stays_warm(const struct lmn_job *job);
+void lmn__job_leave(struct lmn_job *job, struct lmn__crew_worker *crew);
+void lmn__job_let_go(struct lmn_job *job, bool wait);
+
+/* crew_log.c: keep what a worker has printed; it prints no more; write it. */
+void lmn__job_hear_log(struct lmn_job *job, uint32_t worker);
+void lmn__job_end_log(struct lmn_job *job, uint32_t worker);
+void lmn__job_flush_log(struct lmn_job *job);
+
+/* meet.c: workers that come to the hub are taken; `poll` has its answers. */
+LMN_MUST_USE enum lmn_status lmn__job_meet(struct lmn_job *job, const struct lmn__poll *poll,
+                                           struct lmn_error *err);
 
 /* fail_row.c: enter a failed cell for a row that ends its worker. */
 LMN_MUST_USE enum lmn_status lmn__job_fail_row(struct lmn_job *job,
@@ -204,6 +278,19 @@ LMN_PRINTF(2, 3) void lmn__job_note(struct lmn_job *job, const char *fmt, ...);
 void lmn__job_update(struct lmn_job *job, uint64_t now_ns);
 void lmn__job_write_record(struct lmn_job *job, bool durable);
 bool lmn__job_is_cancelled(struct lmn_job *job);
+
+/*
+ * stats.c: the task of a slot has ended; a receipt was accepted; counters have moved, of which
+ * *status gets what follows from them; members of the record.
+ */
+void lmn__stats_task_end(struct lmn_job *job, uint32_t slot);
+void lmn__stats_receipt(struct lmn_job *job, uint32_t fill, struct lmn__span bytes);
+void lmn__stats_update(struct lmn_job *job, struct lmn_job_status *status, uint64_t read_bytes,
+                       uint64_t now_ns, bool last);
+void lmn__stats_write(const struct lmn_job *job, struct lmn__json_writer *writer);
+
+/* finish.c: tell those who wait for the job's end: the file of metrics, the user's command. */
+void lmn__job_end(struct lmn_job *job);
 
 /* jobs.c: LMN_E_INVALID when an id is none. */
 LMN_MUST_USE enum lmn_status lmn__job_check_id(const char *id, struct lmn_error *err);

@@ -256,6 +256,7 @@ enum lmn_status lmn_job_discard(struct lmn_table *table, const char *id, struct 
     if (st != LMN_OK)
         return st;
     lmn__record_forget_cancel(store, id);
+    lmn__record_forget_logs(store, id);
     lmn__record_path(id, "record.json", path);
     return store->ops->remove(store, path, err);
 }
@@ -318,6 +319,20 @@ enum lmn_status lmn_job_find(const char *id, char **table_out, struct lmn_error 
     return *table_out != NULL ? LMN_OK : lmn__no_memory(err, "a path", bytes);
 }
 
+/* Is nothing there any more? Then the entry goes, too. */
+static bool forget_gone(const char *id, const char *root)
+{
+    char state[LMN__HOST_PATH_CHARS], path[LMN__HOST_PATH_CHARS + LMN__JOB_ID_CHARS + 16];
+    int64_t modified_ns;
+    uint64_t bytes;
+
+    if (lmn__file_stat(root, &bytes, &modified_ns, NULL) != LMN_E_NOT_FOUND)
+        return false;
+    lmn__host_state_dir(state);
+    snprintf(path, sizeof path, "%s/jobs/%s", state, id);
+    return lmn__file_remove(path, NULL) == LMN_OK;
+}
+
 /* Ids and tables in the user's state directory. */
 struct index_listing {
     struct lmn__json_writer writer;
@@ -332,6 +347,10 @@ static enum lmn_status add_indexed(void *context, const char *name, bool is_dire
 
     if (is_directory || !is_id(name) || lmn_job_find(name, &root, err) != LMN_OK)
         return LMN_OK;
+    if (forget_gone(name, root)) {
+        lmn_text_free(root);
+        return LMN_OK;
+    }
     lmn__json_open(&listing->writer, NULL, '{');
     lmn__json_text(&listing->writer, "id", name);
     lmn__json_text(&listing->writer, "table", root);

@@ -8,8 +8,12 @@
 #include "arrow/adopt.h"
 #include "arrow/compose.h"
 #include "arrow/schema.h"
+#include "arrow/share.h"
 #include "format/projection.h"
+#include "format/schema_write.h"
+#include "job/payload_column.h"
 #include "table/ledger.h"
+#include "table/refill.h"
 
 /* The types of some columns of the table, as a struct in this order. */
 static enum lmn_status schema_of(struct lmn__manifest *manifest, const struct lmn__node **node,
@@ -24,6 +28,10 @@ static enum lmn_status schema_of(struct lmn__manifest *manifest, const struct lm
         return st;
     st = lmn__projection_schema(&projection, schema_out, err);
     lmn__projection_deinit(&projection);
+    for (uint32_t i = 0; st == LMN_OK && i < count; i++) {
+        if (node[i]->blob != LMN__BLOB_NONE)
+            st = lmn__arrow_mark_blob(schema_out->children[i], err);
+    }
     return st;
 }
 
@@ -38,6 +46,20 @@ static enum lmn_status find_nodes(struct lmn__outputs *outputs, struct lmn__mani
     return st;
 }
 
+/* A function knows its columns by their own names, not by those of refills. */
+static enum lmn_status name_values(struct lmn__outputs *outputs, struct lmn__manifest *manifest,
+                                   const struct lmn__node **node, struct lmn_error *err)
+{
+    for (uint32_t i = 0; i < outputs->count; i++) {
+        const struct lmn__node *column = lmn__refill_column(&manifest->schema, node[i]);
+
+        if (column != NULL &&
+            ArrowSchemaSetName(outputs->values.children[i], column->name) != NANOARROW_OK)
+            return lmn__no_memory(err, "the name of a column", strlen(column->name));
+    }
+    return LMN_OK;
+}
+
 static enum lmn_status open_columns(struct lmn__outputs *outputs, struct lmn__manifest *manifest,
                                     const char *const *output, struct lmn_error *err)
 {
@@ -48,8 +70,15 @@ static enum lmn_status open_columns(struct lmn__outputs *outputs, struct lmn__ma
     if (node == NULL)
         return lmn__arena_fail(&outputs->arena, "a list of columns", err);
     st = find_nodes(outputs, manifest, output, node, err);
+    outputs->blob = lmn__arena_array(&outputs->arena, outputs->count, sizeof *outputs->blob);
+    if (st == LMN_OK && outputs->blob == NULL)
+        st = lmn__arena_fail(&outputs->arena, "a list of columns", err);
+    for (uint32_t i = 0; st == LMN_OK && i < outputs->count; i++)
+        outputs->blob[i] = node[i]->blob != LMN__BLOB_NONE;
     if (st == LMN_OK)
         st = schema_of(manifest, node, outputs->count, &outputs->values, err);
+    if (st == LMN_OK)
+        st = name_values(outputs, manifest, node, err);
     if (st == LMN_OK)
         st = schema_of(manifest, node, outputs->count * 2, &outputs->all, err);
     if (st == LMN_OK)
@@ -212,6 +241,20 @@ enum lmn_status lmn__outputs_compose(const struct lmn__outputs *outputs, struct 
         st = compose(outputs, values, count, failed, failed_count, fingerprint, array_out, err);
     lmn__array_release(values);
     return st;
+}
+
+uint64_t lmn__outputs_bytes(const struct lmn__outputs *outputs, const struct ArrowArray *array)
+{
+    uint64_t bytes = 0;
+
+    for (int64_t i = 0; i < array->n_children; i++) {
+        if (i < (int64_t)outputs->count && outputs->blob[i] &&
+            lmn__payload_is_placed(array->children[i]))
+            bytes += 2 * sizeof(uint64_t) * (uint64_t)array->length;
+        else
+            bytes += lmn__array_bytes(array->children[i], outputs->all.children[i]);
+    }
+    return bytes;
 }
 
 enum lmn_status lmn__outputs_failed(const struct lmn__outputs *outputs, uint64_t count,

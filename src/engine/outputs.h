@@ -17,6 +17,7 @@ struct lmn__outputs {
     struct ArrowSchema values;        /* a struct of them */
     const struct lmn__layout *layout; /* of `values` */
     struct ArrowSchema all;           /* and the ledgers behind them: what a fill's file holds */
+    bool *blob;                       /* of each column: does it hold blobs? */
     char file_version[8];
 };
 
@@ -34,7 +35,8 @@ void lmn__outputs_close(struct lmn__outputs *outputs);
 
 /*
  * Put values and cells together into a struct array of outputs->all. `values` is a struct array of
- * outputs->values, and moves here, also on failure. `failed` are the rows that have no value,
+ * outputs->values, and moves here, also on failure; a blob column may be one of places
+ * (job/payload_column.h). `failed` are the rows that have no value,
  * rising; `fingerprint` has a number for each row.
  *
  * LMN_E_UDF  the array is not as long as it should be, or has other columns
@@ -45,6 +47,9 @@ LMN_MUST_USE enum lmn_status lmn__outputs_compose(const struct lmn__outputs *out
                                                   const uint64_t *fingerprint,
                                                   struct ArrowArray *array_out,
                                                   struct lmn_error *err);
+
+/* Bytes that an array of outputs->all takes in memory, about. */
+uint64_t lmn__outputs_bytes(const struct lmn__outputs *outputs, const struct ArrowArray *array);
 
 /* `count` rows without values, all failed. */
 LMN_MUST_USE enum lmn_status lmn__outputs_failed(const struct lmn__outputs *outputs, uint64_t count,

@@ -209,24 +209,24 @@ void lmn__places_free(struct lmn__places *places)
     *places = (struct lmn__places){ .lease = { -1 } };
 }
 
-bool lmn__places_gpu_text(const struct lmn__places *places, uint32_t worker, char *text_out,
+void lmn__places_gpu_text(const struct lmn__places *places, uint32_t worker, char *text_out,
                           size_t text_bytes)
 {
     struct lmn__room left = places->room;
     uint64_t taken = 0;
+    char name[80];
     int len;
 
-    if (places->need.gpus <= 0)
-        return false;
-    for (uint32_t i = 0; i <= worker; i++) {
+    for (uint32_t i = 0; i <= worker && places->need.gpus > 0; i++) {
         if (!take_gpus(&left, places->need.gpus, &taken))
             break;
     }
     len = snprintf(text_out, text_bytes, "CUDA_VISIBLE_DEVICES=");
     for (uint32_t i = 0; i < left.gpu_count && len > 0 && (size_t)len < text_bytes; i++) {
-        if ((taken >> i & 1) != 0)
-            len += snprintf(text_out + len, text_bytes - (size_t)len, "%s%u",
-                            text_out[len - 1] == '=' ? "" : ",", left.gpu_id[i]);
+        if ((taken >> i & 1) == 0)
+            continue;
+        lmn__host_gpu_name(i, left.gpu_id[i], name, sizeof name);
+        len += snprintf(text_out + len, text_bytes - (size_t)len, "%s%s",
+                        text_out[len - 1] == '=' ? "" : ",", name);
     }
-    return true;
 }

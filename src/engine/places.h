@@ -66,8 +66,8 @@ static inline uint64_t lmn__places_worker_memory(const struct lmn__places *place
     return places->need.memory_bytes;
 }
 
-/* "CUDA_VISIBLE_DEVICES=..." for a worker; false when the function does not ask for GPUs. */
-bool lmn__places_gpu_text(const struct lmn__places *places, uint32_t worker, char *text_out,
+/* "CUDA_VISIBLE_DEVICES=..." for a worker: the GPUs that it shares or has, or none. */
+void lmn__places_gpu_text(const struct lmn__places *places, uint32_t worker, char *text_out,
                           size_t text_bytes);
 
 #endif

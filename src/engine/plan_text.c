@@ -1,16 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a job would do, as JSON. Nothing is written: a journal is looked at only where there is one
- * that nobody holds.
+ * What a job would do, as JSON. Nothing is written: a journal is read as it is, whoever drives it.
  */
 #include <stdio.h>
 #include <string.h>
 
+#include <leman/table_refill.h>
+
 #include "base/error.h"
 #include "base/json_write.h"
+#include "base/math.h"
 #include "base/text.h"
 #include "engine/admission.h"
 #include "engine/job.h"
+#include "job/kept_pages.h"
+#include "table/ledger.h"
 
 static struct lmn__plan_options plan_options(const struct lmn_job_function *function,
                                              const struct lmn_job_options *options,
@@ -23,7 +27,8 @@ static struct lmn__plan_options plan_options(const struct lmn_job_function *func
                                        .function = version,
                                        .where = options->where,
                                        .recompute = options->recompute,
-                                       .leave_failed = options->leave_failed,
+                                       .leave_failed = options->leave_failed || function->new_rows,
+                                       .leave_stale = function->new_rows,
                                        .limited = options->limited,
                                        .rows_max = options->rows_max };
 }
@@ -52,7 +57,119 @@ static uint64_t value_bytes(const struct lmn__layout *layout)
     }
 }
 
+/* A refill that is not begun yet has all rows to compute. */
+static enum lmn_status make_plan(struct lmn_table *table, const struct lmn_job_function *function,
+                                 struct lmn__plan_options *how, struct lmn__plan *plan_out,
+                                 struct lmn_error *err)
+{
+    const char *refill[1];
+    char *name = NULL;
+    enum lmn_status st = LMN_OK;
+
+    if (function->refill)
+        st = lmn_table_refill_name(table, function->output[0], &name, err);
+    if (st != LMN_OK)
+        return st;
+    how->recompute = how->recompute || function->refill;
+    if (name != NULL) {
+        refill[0] = name;
+        how->output = refill;
+        how->output_count = 1;
+        how->recompute = false;
+    }
+    st = lmn__plan_make(table, how, plan_out, err);
+    lmn_text_free(name);
+    return st;
+}
+
 enum { CELL_BYTES = 10 }; /* a fingerprint, and the little that the rest of a cell takes */
+
+/* Rows of a range that are to be computed. */
+static uint64_t count_todo(const struct lmn__plan_fragment *fragment, uint64_t first,
+                           uint64_t count)
+{
+    uint64_t end = first + count, rows = 0;
+
+    for (uint64_t i = 0; i < fragment->todo_count && fragment->todo[i].first < end; i++) {
+        uint64_t to = lmn__min_u64(end, fragment->todo[i].first + fragment->todo[i].count);
+        uint64_t from = first > fragment->todo[i].first ? first : fragment->todo[i].first;
+
+        rows += to > from ? to - from : 0;
+    }
+    return rows;
+}
+
+/* Rows of the plan that an earlier run has computed and not committed. */
+static enum lmn_status count_resumed(struct lmn_table *table,
+                                     const struct lmn_job_function *function, uint64_t version,
+                                     const struct lmn__plan *plan, uint64_t *rows_out,
+                                     struct lmn_error *err)
+{
+    struct lmn__fill_key key = { .version = version, .column_count = function->output_count * 2 };
+    struct lmn__manifest *manifest = lmn__table_manifest(table);
+    const struct lmn__node *column, *ledger;
+    struct lmn__journal *journal = NULL;
+    enum lmn_status st = lmn__ledger_find(manifest, function->output[0], &column, &ledger, err);
+
+    *rows_out = 0;
+    if (st == LMN_OK) {
+        key.field_id = column->field->id;
+        st = lmn__journal_view(table->store, &key, &journal, err);
+    }
+    for (uint64_t i = 0; st == LMN_OK && journal != NULL && i < plan->fragment_count; i++) {
+        const struct lmn__receipt *receipt;
+        uint64_t count;
+
+        st = lmn__journal_receipts(journal, plan->fragment[i].id, plan->fragment[i].layout,
+                                   &receipt, &count, err);
+        for (uint64_t k = 0; st == LMN_OK && k < count; k++) {
+            for (size_t r = 0; r < receipt[k].first.count; r++)
+                *rows_out += count_todo(&plan->fragment[i], receipt[k].first.item[r],
+                                        receipt[k].count.item[r]);
+        }
+    }
+    lmn__journal_close(journal);
+    lmn__manifest_release(manifest);
+    return st;
+}
+
+/*
+ * Bytes of the columns in fragments of which only some rows are computed: they are copied, or
+ * encoded again, with the others.
+ */
+static enum lmn_status count_rewritten(struct lmn_table *table,
+                                       const struct lmn_job_function *function,
+                                       const struct lmn__plan *plan, uint64_t *bytes_out,
+                                       struct lmn_error *err)
+{
+    struct lmn__manifest *manifest = lmn__table_manifest(table);
+    struct lmn__fill_columns columns = { 0 };
+    struct lmn__arena arena;
+    enum lmn_status st = lmn__fill_columns_init(&columns, manifest, function->output,
+                                                function->output_count, -1, err);
+
+    *bytes_out = 0;
+    lmn__arena_init(&arena, table->env, 0);
+    for (uint64_t i = 0; st == LMN_OK && i < plan->fragment_count; i++) {
+        uint64_t index;
+
+        if (plan->fragment[i].whole)
+            continue;
+        st = lmn__manifest_find(manifest, plan->fragment[i].id, &arena, &index, err);
+        for (uint32_t k = 0; st == LMN_OK && k < columns.count; k++) {
+            struct lmn__kept_pages kept = { 0 };
+
+            st = lmn__kept_pages_init(&kept, table, &columns, index, k, NULL, 0, err);
+            if (st == LMN_OK && kept.column != NULL)
+                *bytes_out += kept.column->bytes;
+            lmn__kept_pages_deinit(&kept);
+        }
+    }
+    lmn__arena_deinit(&arena);
+    lmn__fill_columns_deinit(&columns);
+    lmn__manifest_release(manifest);
+    return st;
+}
 
 static enum lmn_status put_function(struct lmn_table *table,
                                     const struct lmn_job_function *function,
@@ -63,13 +180,17 @@ static enum lmn_status put_function(struct lmn_table *table,
     struct lmn__outputs outputs = { 0 };
     struct lmn__plan plan = { 0 };
     struct lmn__plan_options how;
-    uint64_t version, todo = 0, bytes = 0;
+    uint64_t version, todo = 0, bytes = 0, resumed = 0, rewritten = 0;
     enum lmn_status st = lmn__job_version(function->version, &version, err);
 
     if (st == LMN_OK) {
         how = plan_options(function, options, version);
-        st = lmn__plan_make(table, &how, &plan, err);
+        st = make_plan(table, function, &how, &plan, err);
     }
+    if (st == LMN_OK)
+        st = count_resumed(table, function, version, &plan, &resumed, err);
+    if (st == LMN_OK)
+        st = count_rewritten(table, function, &plan, &rewritten, err);
     if (st == LMN_OK)
         st = lmn__outputs_open(&outputs, table, function->output, function->output_count, version,
                                err);
@@ -86,16 +207,20 @@ static enum lmn_status put_function(struct lmn_table *table,
         lmn__json_number(writer, "rows", plan.counts.rows);
         lmn__json_number(writer, "matching", plan.counts.matching);
         lmn__json_number(writer, "todo", todo);
+        lmn__json_number(writer, "resumed", resumed);
         lmn__json_number(writer, "pending", plan.counts.pending);
         lmn__json_number(writer, "failed", plan.counts.failed);
         lmn__json_number(writer, "stale", plan.counts.stale);
         lmn__json_number(writer, "finished", plan.counts.finished);
         lmn__json_number(writer, "kept", plan.counts.kept);
+        lmn__json_number(writer, "waiting", plan.counts.waiting);
+        lmn__json_number(writer, "other", plan.counts.other);
         lmn__json_number(writer, "fragments", plan.fragment_count);
+        lmn__json_number(writer, "rewritten_bytes", rewritten);
         lmn__json_close(writer, '}');
     }
-    *rows += todo;
-    *disk += todo * (bytes + CELL_BYTES * function->output_count);
+    *rows += todo - resumed;
+    *disk += rewritten + (todo - resumed) * (bytes + CELL_BYTES * function->output_count);
     *disk_known = *disk_known && bytes != 0;
     lmn__outputs_close(&outputs);
     lmn__plan_free(&plan);

@@ -20,6 +20,11 @@ static const struct lmn__pb_field fill_fields[] = {
     FIELD(lmn__setup_fill, 6, LMN__PB_U32, 0, batch_rows),
     FIELD(lmn__setup_fill, 7, LMN__PB_U64, 0, checkpoint_rows),
     FIELD(lmn__setup_fill, 8, LMN__PB_BYTES, 0, dir),
+    FIELD(lmn__setup_fill, 9, LMN__PB_BOOL, 0, metered),
+    FIELD(lmn__setup_fill, 10, LMN__PB_BOOL, 0, paid),
+    FIELD(lmn__setup_fill, 11, LMN__PB_BOOL, 0, alone),
+    FIELD(lmn__setup_fill, 12, LMN__PB_BOOL, 0, again),
+    FIELD(lmn__setup_fill, 13, LMN__PB_BOOL, 0, lazy_blobs),
 };
 static const struct lmn__pb_message fill_pb = MESSAGE("SetupFill", lmn__setup_fill, fill_fields);
 
@@ -35,6 +40,8 @@ static const struct lmn__pb_field setup_fields[] = {
       .flags = LMN__PB_REPEATED,
       .offset = offsetof(struct lmn__setup_message, fill),
       .message = &fill_pb },
+    FIELD(lmn__setup_message, 8, LMN__PB_BOOL, 0, segments),
+    FIELD(lmn__setup_message, 9, LMN__PB_U64, 0, memory_bytes),
 };
 const struct lmn__pb_message lmn__setup_pb = MESSAGE("Setup", lmn__setup_message, setup_fields);
 
@@ -49,6 +56,10 @@ static const struct lmn__pb_field task_fields[] = {
     FIELD(lmn__task_message, 9, LMN__PB_U64, LMN__PB_REPEATED, count),
     FIELD(lmn__task_message, 10, LMN__PB_U64, 0, batch_rows_max),
     FIELD(lmn__task_message, 11, LMN__PB_BOOL, 0, gaps_are_dead),
+    FIELD(lmn__task_message, 12, LMN__PB_U64, 0, looks),
+    FIELD(lmn__task_message, 13, LMN__PB_U64, LMN__PB_REPEATED, kept_ordinal),
+    FIELD(lmn__task_message, 14, LMN__PB_U64, LMN__PB_REPEATED, kept_kind),
+    FIELD(lmn__task_message, 15, LMN__PB_BYTES, LMN__PB_REPEATED, kept),
 };
 const struct lmn__pb_message lmn__task_pb = MESSAGE("Task", lmn__task_message, task_fields);
 
@@ -76,6 +87,57 @@ static const struct lmn__pb_field result_fields[] = {
     FIELD(lmn__result_message, 7, LMN__PB_U64, 0, bytes),
 };
 const struct lmn__pb_message lmn__result_pb = MESSAGE("Result", lmn__result_message, result_fields);
+
+static const struct lmn__pb_field permit_fields[] = {
+    FIELD(lmn__permit_message, 1, LMN__PB_U64, 0, calls),
+    FIELD(lmn__permit_message, 2, LMN__PB_U64, 0, tokens),
+    FIELD(lmn__permit_message, 3, LMN__PB_U64, 0, done),
+    FIELD(lmn__permit_message, 4, LMN__PB_U64, 0, charged),
+    FIELD(lmn__permit_message, 5, LMN__PB_U64, 0, used),
+    FIELD(lmn__permit_message, 6, LMN__PB_U64, 0, pause_ms),
+};
+const struct lmn__pb_message lmn__permit_pb = MESSAGE("Permit", lmn__permit_message, permit_fields);
+
+static const struct lmn__pb_field permitted_fields[] = {
+    FIELD(lmn__permitted_message, 1, LMN__PB_U64, 0, calls),
+    FIELD(lmn__permitted_message, 2, LMN__PB_U64, 0, tokens_each),
+    FIELD(lmn__permitted_message, 3, LMN__PB_U64, 0, wait_ms),
+    FIELD(lmn__permitted_message, 4, LMN__PB_BOOL, 0, ended),
+};
+const struct lmn__pb_message lmn__permitted_pb = MESSAGE("Permitted", lmn__permitted_message,
+                                                         permitted_fields);
+
+static const struct lmn__pb_field hello_fields[] = {
+    FIELD(lmn__hello_message, 1, LMN__PB_U32, 0, protocol),
+    FIELD(lmn__hello_message, 2, LMN__PB_BYTES, 0, token),
+    FIELD(lmn__hello_message, 3, LMN__PB_BYTES, 0, agent),
+    FIELD(lmn__hello_message, 4, LMN__PB_BYTES, 0, node),
+    FIELD(lmn__hello_message, 5, LMN__PB_BYTES, 0, machine),
+    FIELD(lmn__hello_message, 6, LMN__PB_BYTES, 0, nonce),
+    FIELD(lmn__hello_message, 7, LMN__PB_U32, 0, thread),
+    FIELD(lmn__hello_message, 8, LMN__PB_U32, 0, threads),
+};
+const struct lmn__pb_message lmn__hello_pb = MESSAGE("Hello", lmn__hello_message, hello_fields);
+
+static const struct lmn__pb_field page_fields[] = {
+    FIELD(lmn__page_message, 1, LMN__PB_BOOL, 0, in_call),
+    FIELD(lmn__page_message, 2, LMN__PB_U64, 0, in_call_ns),
+    FIELD(lmn__page_message, 3, LMN__PB_U64, 0, call_first),
+    FIELD(lmn__page_message, 4, LMN__PB_U64, 0, call_count),
+    FIELD(lmn__page_message, 5, LMN__PB_U64, 0, rows),
+    FIELD(lmn__page_message, 6, LMN__PB_U64, 0, read_ns),
+    FIELD(lmn__page_message, 7, LMN__PB_U64, 0, call_ns),
+    FIELD(lmn__page_message, 8, LMN__PB_U64, 0, write_ns),
+    FIELD(lmn__page_message, 9, LMN__PB_U32, 0, phase),
+    FIELD(lmn__page_message, 10, LMN__PB_U64, 0, memory_bytes),
+    FIELD(lmn__page_message, 11, LMN__PB_U64, 0, cpu_ns),
+    FIELD(lmn__page_message, 12, LMN__PB_U64, 0, calls),
+    FIELD(lmn__page_message, 13, LMN__PB_U64, 0, tokens),
+    FIELD(lmn__page_message, 14, LMN__PB_U64, 0, cost_nano),
+    FIELD(lmn__page_message, 15, LMN__PB_U64, 0, call_row_id),
+    FIELD(lmn__page_message, 16, LMN__PB_U64, 0, read_bytes),
+};
+const struct lmn__pb_message lmn__page_pb = MESSAGE("Page", lmn__page_message, page_fields);
 
 enum lmn_status lmn__frame_parse(struct lmn__span bytes, struct lmn__frame *frame_out,
                                  size_t *used_out, struct lmn_error *err)
@@ -112,6 +174,26 @@ void lmn__frame_put(struct lmn__buf *buf, enum lmn__message_kind kind,
         lmn__store_u32(buf->data + start, (uint32_t)(buf->len - start - LMN__FRAME_HEAD_BYTES));
 }
 
+void lmn__frame_copy(struct lmn__buf *buf, const struct lmn__frame *frame)
+{
+    lmn__buf_put_u32(buf, (uint32_t)frame->body.len);
+    lmn__buf_put_u8(buf, (uint8_t)frame->kind);
+    lmn__buf_put(buf, frame->body.data, frame->body.len);
+}
+
+enum lmn_status lmn__hello_decode(struct lmn__span body, struct lmn__arena *arena,
+                                  struct lmn__hello_message *hello_out, struct lmn_error *err)
+{
+    enum lmn_status st;
+
+    *hello_out = (struct lmn__hello_message){ 0 };
+    st = lmn__pb_decode(&lmn__hello_pb, body, arena, hello_out, err);
+    if (st == LMN_OK && (hello_out->agent.len == 0 || hello_out->thread >= hello_out->threads))
+        st = lmn_fail(err, LMN_E_CORRUPT, "an agent with %zu bytes of name and thread %u of %u",
+                      hello_out->agent.len, hello_out->thread, hello_out->threads);
+    return st;
+}
+
 enum lmn_status lmn__setup_decode(struct lmn__span body, struct lmn__arena *arena,
                                   struct lmn__setup_message *setup_out, struct lmn_error *err)
 {
@@ -128,6 +210,32 @@ enum lmn_status lmn__setup_decode(struct lmn__span body, struct lmn__arena *aren
                         setup_out->protocol, LMN__PROTOCOL_VERSION);
     if (setup_out->fill.count == 0)
         return lmn_fail(err, LMN_E_CORRUPT, "a setup without functions");
+    return LMN_OK;
+}
+
+/* Rows that need not be computed: some of the task's. */
+static enum lmn_status check_kept(const struct lmn__task_message *task, struct lmn_error *err)
+{
+    uint64_t rows = 0, next = task->ordinal;
+
+    for (size_t i = 0; i < task->count.count; i++)
+        rows += task->count.item[i];
+    if (task->kept_ordinal.count != task->kept.count || task->kept_kind.count != task->kept.count)
+        return lmn_fail(err, LMN_E_CORRUPT,
+                        "a task with %zu numbers of %zu rows that it need not "
+                        "compute",
+                        task->kept_ordinal.count, task->kept.count);
+    for (size_t i = 0; i < task->kept.count; i++) {
+        uint64_t ordinal = task->kept_ordinal.item[i];
+
+        if (ordinal < next || ordinal - task->ordinal >= rows ||
+            task->kept_kind.item[i] > UINT32_MAX)
+            return lmn_fail(err, LMN_E_CORRUPT,
+                            "a task of %llu rows from %llu on need not compute row %llu",
+                            (unsigned long long)rows, (unsigned long long)task->ordinal,
+                            (unsigned long long)ordinal);
+        next = ordinal + 1;
+    }
     return LMN_OK;
 }
 
@@ -154,7 +262,7 @@ enum lmn_status lmn__task_decode(struct lmn__span body, struct lmn__arena *arena
                             i, (unsigned long long)count, (unsigned long long)first);
         end = first + count;
     }
-    return LMN_OK;
+    return check_kept(task_out, err);
 }
 
 struct lmn__answer_message lmn__answer_of(const struct lmn_error *err)

@@ -4,6 +4,7 @@
  *
  *   _leman/jobs/<id>/record.json   rewritten as a whole; begins with {"state": "..."
  *   _leman/jobs/<id>/cancel        made by whoever wants the job to stop
+ *   _leman/jobs/<id>/log*.jsonl    what its functions print; see log.h
  *
  * and in the user's state directory jobs/<id>, the folder of the table, so that an id is enough to
  * find it. A record of a job that was killed still says that it runs; whether its process is there
@@ -25,6 +26,11 @@ enum { RECORD_BYTES_MAX = 1 << 20, TIME_CHARS = 40 };
 
 static const char *const state_names[] = { "planning", "waiting",     "running", "stopping",
                                            "done",     "done_failed", "stopped", "failed" };
+
+const char *lmn__record_state(enum lmn_job_state state)
+{
+    return state_names[state];
+}
 
 void lmn__record_path(const char *id, const char *name, char path_out[LMN__RECORD_PATH_CHARS])
 {
@@ -56,7 +62,27 @@ static void put_counters(struct lmn__json_writer *writer, const struct lmn_job_s
     lmn__json_number(writer, "read_ms", status->read_ms);
     lmn__json_number(writer, "call_ms", status->call_ms);
     lmn__json_number(writer, "write_ms", status->write_ms);
+    lmn__json_number(writer, "wait_ms", status->wait_ms);
+    lmn__json_number(writer, "log_lines", status->log_lines);
+    lmn__json_number(writer, "log_lines_dropped", status->log_lines_dropped);
     lmn__json_number(writer, "version", status->version);
+    lmn__json_number(writer, "calls", status->calls);
+    lmn__json_number(writer, "tokens", status->tokens);
+    lmn__json_real(writer, "cost", status->cost);
+}
+
+static void put_pace(struct lmn__json_writer *writer, const struct lmn_job_status *status)
+{
+    lmn__json_real(writer, "rate", status->rate);
+    lmn__json_real(writer, "rate_recent", status->rate_recent);
+    lmn__json_real(writer, "read_rate", status->read_rate);
+    lmn__json_real(writer, "write_rate", status->write_rate);
+    lmn__json_number(writer, "eta_ms", status->eta_ms);
+    lmn__json_number(writer, "eta_low_ms", status->eta_low_ms);
+    lmn__json_number(writer, "eta_high_ms", status->eta_high_ms);
+    lmn__json_number(writer, "checkpoint_age_ms", status->checkpoint_age_ms);
+    lmn__json_number(writer, "commit_age_ms", status->commit_age_ms);
+    lmn__json_text(writer, "verdict", status->verdict);
 }
 
 static void put_fills(struct lmn__json_writer *writer, const struct lmn_job *job)
@@ -71,7 +97,7 @@ static void put_fills(struct lmn__json_writer *writer, const struct lmn_job *job
         lmn__json_number(writer, "field_id", (uint64_t)job->fill[i].field_id);
         lmn__json_open(writer, "columns", '[');
         for (uint32_t k = 0; k < function->output_count; k++)
-            lmn__json_text(writer, NULL, function->output[k]);
+            lmn__json_text(writer, NULL, job->fill[i].column[k]);
         lmn__json_close(writer, ']');
         lmn__json_close(writer, '}');
     }
@@ -82,6 +108,7 @@ static void put_events(struct lmn__json_writer *writer, const struct lmn_job *jo
 {
     uint32_t kept = job->event_count < LMN__JOB_EVENTS_MAX ? job->event_count : LMN__JOB_EVENTS_MAX;
 
+    lmn__json_number(writer, "event_count", job->event_count);
     lmn__json_open(writer, "events", '[');
     for (uint32_t i = job->event_count - kept; i < job->event_count; i++) {
         uint32_t at = i % LMN__JOB_EVENTS_MAX;
@@ -109,6 +136,8 @@ static void put_record(struct lmn_job *job, const struct lmn_job_status *status,
     if (job->options.where != NULL)
         lmn__json_text(&writer, "where", job->options.where);
     put_counters(&writer, status);
+    put_pace(&writer, status);
+    lmn__stats_write(job, &writer);
     lmn__json_number(&writer, "pid", (uint64_t)lmn__process_self());
     lmn__json_text(&writer, "host", host);
     if (job->options.command != NULL)
@@ -177,6 +206,18 @@ void lmn__record_forget_cancel(struct lmn_store *store, const char *id)
     lmn__record_path(id, "cancel", path);
     st = store->ops->remove(store, path, &ignored);
     (void)st; /* it is seldom there */
+}
+
+void lmn__record_forget_logs(struct lmn_store *store, const char *id)
+{
+    static const char *const names[] = { "log.jsonl", "log.1.jsonl" };
+    char path[LMN__RECORD_PATH_CHARS];
+    struct lmn_error ignored;
+
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        lmn__record_path(id, names[i], path);
+        (void)store->ops->remove(store, path, &ignored);
+    }
 }
 
 enum lmn_status lmn__record_read(struct lmn_store *store, const char *id, struct lmn__buf *buf,

@@ -3,10 +3,15 @@
 #ifndef LMN_ENGINE_RECORD_H
 #define LMN_ENGINE_RECORD_H
 
+#include <leman/job.h>
+
 #include "base/buf.h"
 #include "store/store.h"
 
 enum { LMN__RECORD_PATH_CHARS = 128 };
+
+/* The name of a state, as records have it. */
+const char *lmn__record_state(enum lmn_job_state state);
 
 /* The path of a file of a job inside its table's store. */
 void lmn__record_path(const char *id, const char *name, char path_out[LMN__RECORD_PATH_CHARS]);
@@ -23,6 +28,9 @@ bool lmn__record_unfinished(struct lmn__span record);
 
 /* A new run is not stopped by what was asked of the last one. */
 void lmn__record_forget_cancel(struct lmn_store *store, const char *id);
+
+/* What was printed goes with the record. */
+void lmn__record_forget_logs(struct lmn_store *store, const char *id);
 
 /* Note in the user's state directory which table a job belongs to; nothing happens where it cannot.
  */

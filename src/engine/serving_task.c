@@ -8,13 +8,21 @@
  * batch.
  *
  * A result ends after RESULT_NS, RESULT_BYTES or the function's own number of rows, whichever comes
- * first, at the end of a batch.
+ * first, at the end of a batch. It is written by the thread's second hand while the next one is
+ * computed: one is in writing at most, and one being gathered. As soon as the hand is free, a
+ * result of RESULT_BYTES_MIN is enough; so a disk that keeps up is kept busy, and little is left to
+ * be written when the last call is over. Where calls are slow, another hand reads the next chunk
+ * meanwhile.
+ *
+ * Blobs are written while the function is called, so a result that has some is written before the
+ * next call: little of it is left to be written.
+ *
+ * While a result is written the channel is the hand's: grants are asked for and receipts sent
+ * there. The end of a task is told when everything is written. A function whose calls have to be
+ * asked for needs the channel itself, and waits while its results are written.
  */
-#include <string.h>
-
 #include "arrow/compose.h"
-#include "base/math.h"
-#include "engine/serving.h"
+#include "engine/parcel.h"
 #include "os/clock.h"
 
 #define NS_PER_S 1000000000ull
@@ -30,60 +38,91 @@ enum {
     CHUNK_BYTES = 2 << 20,
     CHUNK_BYTES_SLOW = 8 << 20,
     CHUNK_ROWS_MAX = 1 << 17,
-    RESULT_BYTES = 64 << 20,
-    RECORD_BYTES_MAX = 64 << 10
+    RESULT_BYTES_MIN = 16 << 20,
+    RESULT_BYTES = 64 << 20
 };
 
-/* Where in the rows of a task. */
-struct cursor {
-    size_t range;
-    uint64_t into; /* rows of that range that are behind */
-};
-
-/* What has been computed and not been told. */
-struct pending {
-    struct lmn__arena arena; /* of records */
-    struct ArrowArray *array;
-    uint64_t array_count, array_room;
-    struct lmn__receipt_error *error;
-    uint64_t error_count, error_room;
-    uint64_t ordinal, row_count, bytes, failed_count;
-    uint64_t since_ns;
-    struct cursor start;
+/* Rows that are being read, or lie ready. */
+struct chunk {
+    struct lmn__serving *serving;
+    struct lmn__inputs *inputs;
+    struct lmn__row_range *range; /* room for as many as the task has */
+    uint64_t range_count;
+    struct lmn__input_rows rows;
 };
 
 struct run {
     struct lmn__serving *serving;
     struct lmn__serving_fill *fill;
     const struct lmn__task_message *task;
-    struct lmn__row_range *range; /* room for as many as the task has */
-    struct cursor next;           /* to be read */
-    uint64_t row_count, rows_read, rows_called;
-    uint64_t *failed; /* rows of the last call */
-    uint64_t failed_room;
-    struct pending pending;
+    struct lmn__task_cursor next; /* to be read */
+    struct lmn__task_cursor told; /* behind the rows of sealed parcels */
+    uint64_t row_count, rows_read, rows_called, rows_told;
+    struct chunk ahead;
+    struct lmn__parcel parcel[2];
+    uint32_t gathering; /* the parcel that results go to; the other is in writing, or empty */
+    bool shelf_full;    /* a row had no room among those that outlive this process */
+    size_t kept;        /* of the rows that need not be computed, the first that is ahead */
+    struct lmn_kept_row *kept_row;
+    bool broken; /* one could not be written: none behind it counts */
 };
 
-/* The ranges of the next `rows` rows from the cursor on, which moves behind them. */
-static uint64_t take_ranges(const struct lmn__task_message *task, struct cursor *cursor,
-                            uint64_t rows, struct lmn__row_range *range)
+/* What a call tells of its rows; the keeper of struct lmn_call. */
+struct keeper {
+    struct run *run;
+    uint64_t ordinal, count;
+    const uint64_t *row_id;
+};
+
+static void begin_row(void *context, uint64_t row)
 {
+    const struct keeper *keeper = context;
+    struct lmn__page *page = keeper->run->serving->page;
+    bool one = row < keeper->count; /* behind the last row all of them are put together */
+
+    atomic_store_explicit(&page->call_row_id, keeper->row_id[one ? row : 0], memory_order_relaxed);
+    atomic_store_explicit(&page->call_first, keeper->ordinal + (one ? row : 0),
+                          memory_order_release);
+    atomic_store_explicit(&page->call_count, one ? 1 : keeper->count, memory_order_release);
+}
+
+/* Where the function writes blobs; NULL: none of its columns holds any. */
+static struct lmn_blobs *blobs_of(const struct run *run)
+{
+    return run->fill->blobs.payloads != NULL ? &run->fill->blobs : NULL;
+}
+
+/* What stands for a blob means nothing to another process: such rows are not kept. */
+static void keep_row(void *context, uint64_t row, uint32_t kind, const void *data, uint64_t len)
+{
+    const struct keeper *keeper = context;
+    struct run *run = keeper->run;
+
+    if (!run->shelf_full && blobs_of(run) == NULL)
+        run->shelf_full = !lmn__board_put(run->serving->board[run->gathering],
+                                          keeper->ordinal + row, kind, data, len);
+    begin_row(context, row + 1);
+}
+
+/* The rows of a call that need not be computed. */
+static void list_kept(struct run *run, const struct keeper *keeper, struct lmn_call *function_call)
+{
+    const struct lmn__task_message *task = run->task;
     uint64_t count = 0;
 
-    while (rows > 0 && cursor->range < task->first.count) {
-        uint64_t left = task->count.item[cursor->range] - cursor->into;
-        uint64_t taken = left < rows ? left : rows;
+    while (run->kept < task->kept.count && task->kept_ordinal.item[run->kept] < keeper->ordinal)
+        run->kept++;
+    for (size_t i = run->kept; i < task->kept.count; i++) {
+        uint64_t row = task->kept_ordinal.item[i] - keeper->ordinal;
 
-        range[count++] = (struct lmn__row_range){ task->first.item[cursor->range] + cursor->into,
-                                                  taken };
-        rows -= taken;
-        cursor->into += taken;
-        if (taken == left) {
-            cursor->range++;
-            cursor->into = 0;
-        }
+        if (row >= keeper->count)
+            break;
+        run->kept_row[count++] = (struct lmn_kept_row){ row, (uint32_t)task->kept_kind.item[i],
+                                                        task->kept.item[i].data,
+                                                        task->kept.item[i].len };
     }
-    return count;
+    function_call->kept = run->kept_row;
+    function_call->kept_count = count;
 }
 
 static bool must_stop(const struct run *run)
@@ -91,149 +130,63 @@ static bool must_stop(const struct run *run)
     return atomic_load(&run->serving->page->stop) == run->task->task;
 }
 
-static void pending_reset(struct run *run)
+/* What the hand has written is done with. */
+static enum lmn_status end_writing(struct run *run, struct lmn_error *err)
 {
-    struct pending *pending = &run->pending;
+    enum lmn_status st = lmn__hand_wait(&run->serving->writing, err);
 
-    for (uint64_t i = 0; i < pending->array_count; i++)
-        lmn__array_release(&pending->array[i]);
-    lmn__arena_deinit(&pending->arena);
-    lmn__arena_init(&pending->arena, run->serving->env, 0);
-    pending->ordinal += pending->row_count;
-    pending->array_count = pending->error_count = 0;
-    pending->row_count = pending->bytes = pending->failed_count = 0;
-}
-
-static enum lmn_status send_result(struct run *run, struct lmn__span receipt, struct lmn_error *err)
-{
-    const struct pending *pending = &run->pending;
-    struct lmn__result_message result = { .task = run->task->task,
-                                          .ordinal = pending->ordinal,
-                                          .count = pending->row_count,
-                                          .failed_count = pending->failed_count,
-                                          .bytes = pending->bytes,
-                                          .receipt = receipt };
-    struct lmn__channel *channel = &run->serving->channel;
-    enum lmn_status st = lmn__channel_put(channel, LMN__MESSAGE_RESULT, &lmn__result_pb, &result,
-                                          err);
-
-    return st == LMN_OK ? lmn__channel_flush(channel, true, err) : st;
-}
-
-/* Write what is pending and tell it. */
-static enum lmn_status cut(struct run *run, struct lmn_error *err)
-{
-    struct pending *pending = &run->pending;
-    uint64_t began_ns = lmn__clock_monotonic_ns();
-    struct lmn__page_sink_rows rows = {
-        .fragment_id = run->task->fragment_id,
-        .layout = run->task->layout,
-        .range = run->range,
-        .gaps_are_dead = run->task->gaps_are_dead,
-        .array = pending->array,
-        .array_count = pending->array_count,
-        .failed_count = pending->failed_count,
-        .error = pending->error,
-        .error_count = pending->error_count,
-    };
-    struct lmn__buf receipt;
-    enum lmn_status st;
-
-    if (pending->row_count == 0)
-        return LMN_OK;
-    atomic_store(&run->serving->page->phase, LMN__PHASE_WRITE);
-    rows.range_count = take_ranges(run->task, &pending->start, pending->row_count, run->range);
-    lmn__buf_init(&receipt, run->serving->env, 0);
-    st = lmn__page_sink_write(run->fill->sink, &rows, &receipt, err);
-    if (st == LMN_OK)
-        st = send_result(run, (struct lmn__span){ receipt.data, receipt.len }, err);
-    lmn__buf_deinit(&receipt);
-    pending_reset(run);
-    atomic_fetch_add(&run->serving->page->write_ns, lmn__clock_monotonic_ns() - began_ns);
+    lmn__parcel_reset(&run->parcel[1 - run->gathering]);
+    lmn__board_clear(run->serving->board[1 - run->gathering], run->task->task);
+    run->broken = run->broken || st != LMN_OK;
     return st;
 }
 
-/* Room for one more item of an array that doubles. */
-static enum lmn_status grow(struct lmn_env *env, void **item, uint64_t count, uint64_t *room,
-                            size_t bytes, struct lmn_error *err)
+/* What is gathered becomes a result: written by the hand, or with `now` before this returns. */
+static enum lmn_status cut(struct run *run, bool now, struct lmn_error *err)
 {
-    uint64_t more = *room == 0 ? 16 : *room * 2;
-    void *memory;
+    struct lmn__parcel *parcel = &run->parcel[run->gathering];
+    enum lmn_status st = end_writing(run, err);
 
-    if (count < *room)
+    if (run->broken || parcel->row_count == 0)
+        return st;
+    lmn__parcel_seal(parcel, run->task->ordinal + run->rows_told, &run->told);
+    run->rows_told += parcel->row_count;
+    run->gathering = 1 - run->gathering;
+    run->shelf_full = false;
+    if (!now) {
+        lmn__hand_give(&run->serving->writing, lmn__parcel_write, parcel);
         return LMN_OK;
-    while (more <= count)
-        more *= 2;
-    memory = lmn__realloc(env, *item, more * bytes);
-    if (memory == NULL)
-        return lmn__no_memory(err, "results", more * bytes);
-    *item = memory;
-    *room = more;
-    return LMN_OK;
+    }
+    atomic_store(&run->serving->page->phase, LMN__PHASE_WRITE);
+    st = lmn__parcel_write(parcel, err);
+    lmn__parcel_reset(parcel);
+    return st;
 }
 
-/* Keep the records of the rows that a call says have failed, and list the rows. */
-static enum lmn_status keep_errors(struct run *run, const struct lmn__input_rows *rows,
-                                   uint64_t first, uint64_t count,
-                                   const struct lmn_call_result *result, struct lmn_error *err)
+/* Take what an operation gave for a call: all of its rows, or fewer when the job stops. */
+static enum lmn_status end_call(struct run *run, const struct lmn_call *function_call,
+                                struct lmn_call_result *result, struct lmn_error *err)
 {
-    struct pending *pending = &run->pending;
-    struct lmn_env *env = run->serving->env;
+    const struct lmn__serving_call *own = function_call->job;
+    struct lmn__page *page = run->serving->page;
+    uint64_t count = function_call->row_count - result->rows_left;
     enum lmn_status st = LMN_OK;
 
-    for (uint64_t i = 0; st == LMN_OK && i < result->error_count; i++) {
-        const struct lmn_call_error *error = &result->error[i];
-        size_t len = error->record != NULL ? strlen(error->record) : 0;
-        char *record;
-
-        if (error->row >= count || (i > 0 && error->row <= result->error[i - 1].row))
-            return lmn_fail(err, LMN_E_UDF,
-                            "row %llu of a call of %llu rows is said to have failed",
-                            (unsigned long long)error->row, (unsigned long long)count);
-        st = grow(env, (void **)&run->failed, i, &run->failed_room, sizeof *run->failed, err);
-        if (st == LMN_OK)
-            st = grow(env, (void **)&pending->error, pending->error_count, &pending->error_room,
-                      sizeof *pending->error, err);
-        if (st != LMN_OK)
-            return st;
-        record = lmn__arena_strndup(&pending->arena, error->record,
-                                    len < RECORD_BYTES_MAX ? len : RECORD_BYTES_MAX);
-        if (record == NULL)
-            return lmn__arena_fail(&pending->arena, "error records", err);
-        run->failed[i] = error->row;
-        pending->error[pending->error_count++] = (struct lmn__receipt_error){
-            .row = rows->physical[first + error->row],
-            .record = { (const uint8_t *)record, strlen(record) },
-        };
-    }
-    pending->failed_count += result->error_count;
-    return st;
-}
-
-/* Take over what a call gave. */
-static enum lmn_status keep_result(struct run *run, const struct lmn__input_rows *rows,
-                                   uint64_t first, uint64_t count, struct lmn_call_result *result,
-                                   struct lmn_error *err)
-{
-    struct pending *pending = &run->pending;
-    const struct lmn__outputs *outputs = &run->fill->outputs;
-    enum lmn_status st = keep_errors(run, rows, first, count, result, err);
-
-    if (st == LMN_OK)
-        st = grow(run->serving->env, (void **)&pending->array, pending->array_count,
-                  &pending->array_room, sizeof *pending->array, err);
-    if (st != LMN_OK) {
+    if (result->rows_left > 0 && (result->rows_left > function_call->row_count || !must_stop(run)))
+        st = lmn_fail(err, LMN_E_UDF, "%llu of %llu rows were left, and the job does not stop",
+                      (unsigned long long)result->rows_left,
+                      (unsigned long long)function_call->row_count);
+    if (st == LMN_OK && !result->kept)
+        st = lmn__serving_keep(function_call, result, err);
+    if (st != LMN_OK || count == 0) {
         lmn__array_release(&result->output);
         return st;
     }
-    st = lmn__outputs_compose(outputs, &result->output, count, run->failed, result->error_count,
-                              rows->fingerprint + first, &pending->array[pending->array_count],
-                              err);
-    if (st != LMN_OK)
-        return st;
-    pending->bytes += lmn__array_bytes(&pending->array[pending->array_count++], &outputs->all);
-    pending->row_count += count;
-    return LMN_OK;
+    st = lmn__parcel_add(&run->parcel[run->gathering], own->rows, own->first, count, result, err);
+    run->rows_called += count;
+    atomic_store(&page->call_first, run->task->ordinal + run->rows_called);
+    atomic_fetch_add(&page->rows, count);
+    return st;
 }
 
 static enum lmn_status call(struct run *run, const struct lmn__input_rows *rows, uint64_t first,
@@ -241,35 +194,51 @@ static enum lmn_status call(struct run *run, const struct lmn__input_rows *rows,
 {
     const struct lmn_worker_ops *ops = run->serving->ops;
     struct lmn__page *page = run->serving->page;
+    struct lmn__serving_call own = { run->serving, run->fill, rows, first, run->task->task };
     struct lmn_call_result result = { 0 };
     struct ArrowArray input = { 0 };
+    struct keeper keeper = { run, run->task->ordinal + run->rows_called, count,
+                             rows->row_id + first };
     struct lmn_call function_call = { .schema = &run->fill->inputs.schema,
                                       .input = &input,
                                       .row_id = rows->row_id + first,
                                       .row_count = count,
-                                      .output = &run->fill->outputs.values };
-    uint64_t began_ns = lmn__clock_monotonic_ns();
-    enum lmn_status st = lmn__input_rows_slice(rows, first, count, &input, err);
+                                      .output = &run->fill->outputs.values,
+                                      .metered = run->fill->setup->metered,
+                                      .paid = run->fill->setup->paid,
+                                      .blobs = blobs_of(run),
+                                      .table = run->serving->table,
+                                      .job = &own };
+    bool granted = true;
+    uint64_t began_ns;
+    enum lmn_status st = ops->asks ? LMN_OK : lmn__serving_permit(&function_call, &granted, err);
 
     *ns_out = 0;
+    if (st != LMN_OK || !granted)
+        return st;
+    began_ns = lmn__clock_monotonic_ns();
+    st = lmn__input_rows_slice(rows, first, count, &input, err);
     if (st != LMN_OK)
         return st;
+    list_kept(run, &keeper, &function_call);
+    if (run->serving->keeps) {
+        function_call.begin = begin_row;
+        function_call.keep = keep_row;
+        function_call.keeper = &keeper;
+    }
     atomic_store(&page->phase, LMN__PHASE_CALL);
-    atomic_store(&page->call_first, run->task->ordinal + run->rows_called);
+    atomic_store(&page->call_first, keeper.ordinal);
     atomic_store(&page->call_count, count);
+    atomic_store(&page->call_row_id, rows->row_id[first]);
     atomic_store(&page->call_began_ns, began_ns);
     st = ops->apply(ops->context, &function_call, &result, err);
+    if (function_call.blobs != NULL)
+        lmn_blobs_drop(function_call.blobs); /* one that it has not ended */
     atomic_store(&page->call_began_ns, 0);
     lmn__array_release(&input);
     *ns_out = lmn__clock_monotonic_ns() - began_ns;
     atomic_fetch_add(&page->call_ns, *ns_out);
-    if (st != LMN_OK)
-        return st;
-    st = keep_result(run, rows, first, count, &result, err);
-    run->rows_called += count;
-    atomic_store(&page->call_first, run->task->ordinal + run->rows_called);
-    atomic_fetch_add(&page->rows, count);
-    return st;
+    return st == LMN_OK ? end_call(run, &function_call, &result, err) : st;
 }
 
 /* Rows of the next call, of `left` that are in memory. */
@@ -277,14 +246,14 @@ static uint64_t batch_rows(const struct run *run, uint64_t left)
 {
     const struct lmn__setup_fill *setup = run->fill->setup;
     uint64_t rows = setup->batch_rows != 0 ? setup->batch_rows : run->fill->batch_rows;
-    uint64_t most;
+    uint64_t gathered = run->parcel[run->gathering].row_count, most;
 
     if (setup->batch_rows == 0 && run->fill->row_bytes > 0) {
         most = (uint64_t)((double)BATCH_BYTES_MAX / run->fill->row_bytes);
         rows = rows < most ? rows : most;
     }
-    if (setup->checkpoint_rows > run->pending.row_count) {
-        most = setup->checkpoint_rows - run->pending.row_count;
+    if (setup->checkpoint_rows > gathered) {
+        most = setup->checkpoint_rows - gathered;
         rows = rows < most ? rows : most;
     }
     if (run->task->batch_rows_max != 0 && rows > run->task->batch_rows_max)
@@ -307,15 +276,48 @@ static void adapt(struct lmn__serving_fill *fill, uint64_t rows, uint64_t ns)
     fill->batch_rows = wanted > 0 ? wanted : 1;
 }
 
-static bool is_due(const struct run *run)
+static bool is_due(struct run *run)
 {
-    const struct pending *pending = &run->pending;
+    const struct lmn__parcel *parcel = &run->parcel[run->gathering];
     uint64_t fixed = run->fill->setup->checkpoint_rows;
 
     if (fixed != 0)
-        return pending->row_count >= fixed;
-    return pending->bytes >= RESULT_BYTES ||
-           lmn__clock_monotonic_ns() - pending->since_ns >= RESULT_NS;
+        return parcel->row_count >= fixed;
+    return run->shelf_full || parcel->bytes >= RESULT_BYTES ||
+           (parcel->bytes >= RESULT_BYTES_MIN && blobs_of(run) == NULL &&
+            lmn__hand_is_idle(&run->serving->writing)) ||
+           lmn__clock_monotonic_ns() - parcel->since_ns >= RESULT_NS;
+}
+
+/*
+ * Take the result of row `at` where it was kept: one row then. Otherwise *count shrinks to the rows
+ * before the next that was.
+ */
+static enum lmn_status recall(struct run *run, const struct lmn__input_rows *rows, uint64_t at,
+                              uint64_t *count, bool *recalled_out, struct lmn_error *err)
+{
+    struct lmn__kept *kept = run->fill->kept;
+    struct lmn_call_result result = { .kept = true };
+    uint64_t next = 1;
+    enum lmn_status st;
+
+    *recalled_out = false;
+    if (kept == NULL)
+        return LMN_OK;
+    st = lmn__kept_read(kept, rows->row_id[at], rows->fingerprint[at], &result.output, err);
+    if (st != LMN_OK)
+        return st;
+    if (result.output.release != NULL) {
+        *recalled_out = true;
+        *count = 1;
+        run->rows_called++;
+        return lmn__parcel_add(&run->parcel[run->gathering], rows, at, 1, &result, err);
+    }
+    while (next < *count &&
+           !lmn__kept_has(kept, rows->row_id[at + next], rows->fingerprint[at + next]))
+        next++;
+    *count = next;
+    return LMN_OK;
 }
 
 /* Call the function over rows in memory. */
@@ -325,18 +327,30 @@ static enum lmn_status call_rows(struct run *run, const struct lmn__input_rows *
     enum lmn_status st = LMN_OK;
 
     for (uint64_t at = 0; st == LMN_OK && at < rows->count && !must_stop(run);) {
-        uint64_t count = batch_rows(run, rows->count - at), ns;
+        uint64_t count = batch_rows(run, rows->count - at), ns = 0;
+        struct lmn__parcel *parcel = &run->parcel[run->gathering];
+        bool recalled;
 
-        if (run->pending.row_count == 0)
-            run->pending.since_ns = lmn__clock_monotonic_ns();
-        st = call(run, rows, at, count, &ns, err);
+        if (parcel->row_count == 0)
+            parcel->since_ns = lmn__clock_monotonic_ns();
+        st = recall(run, rows, at, &count, &recalled, err);
+        if (st == LMN_OK && !recalled)
+            st = call(run, rows, at, count, &ns, err);
         at += count;
-        if (st == LMN_OK)
+        if (st == LMN_OK && ns > 0)
             adapt(run->fill, count, ns);
+        if (st == LMN_OK && lmn__hand_is_idle(&run->serving->writing))
+            st = end_writing(run, err);
         if (st == LMN_OK && is_due(run))
-            st = cut(run, err);
+            st = cut(run, run->fill->setup->metered || blobs_of(run) != NULL, err);
     }
     return st;
+}
+
+/* Do calls take so long that the next rows may as well be read meanwhile? */
+static bool is_slow(const struct lmn__serving_fill *fill, double rows)
+{
+    return fill->row_ns * rows > SLOW_NS;
 }
 
 /* Rows to read at once: some megabytes, in whole batches where their size is fixed. */
@@ -346,7 +360,7 @@ static uint64_t chunk_rows(const struct run *run)
     double row_bytes = fill->row_bytes > 0 ? fill->row_bytes
                                            : (double)lmn__inputs_row_bytes(&fill->inputs);
     double rows_fast = (double)CHUNK_BYTES / (row_bytes > 1 ? row_bytes : 1);
-    uint64_t rows = (uint64_t)(fill->row_ns * rows_fast > SLOW_NS
+    uint64_t rows = (uint64_t)(is_slow(fill, rows_fast)
                                    ? rows_fast * (double)CHUNK_BYTES_SLOW / (double)CHUNK_BYTES
                                    : rows_fast);
     uint64_t batch = fill->setup->batch_rows;
@@ -359,18 +373,48 @@ static uint64_t chunk_rows(const struct run *run)
     return rows < run->row_count - run->rows_read ? rows : run->row_count - run->rows_read;
 }
 
-static enum lmn_status read_rows(struct run *run, struct lmn__input_rows *rows_out,
-                                 struct lmn_error *err)
+/* A lmn__hand_fn. */
+static enum lmn_status read_chunk(void *context, struct lmn_error *err)
 {
-    struct lmn__page *page = run->serving->page;
-    uint64_t began_ns = lmn__clock_monotonic_ns(), count;
+    struct chunk *chunk = context;
+    uint64_t began_ns = lmn__clock_monotonic_ns();
+    enum lmn_status st = lmn__inputs_read(chunk->inputs, chunk->range, chunk->range_count,
+                                          &chunk->rows, err);
+
+    atomic_fetch_add(&chunk->serving->page->read_ns, lmn__clock_monotonic_ns() - began_ns);
+    if (st == LMN_OK)
+        atomic_fetch_add(&chunk->serving->page->read_bytes, chunk->rows.bytes);
+    return st;
+}
+
+/* Let the hand read the next chunk; nobody else touches the inputs until it is taken. */
+static void begin_chunk(struct run *run)
+{
+    uint64_t rows = chunk_rows(run);
+
+    run->ahead.range_count = lmn__task_take(run->task, &run->next, rows, run->ahead.range);
+    run->rows_read += rows;
+    lmn__hand_give(&run->serving->reading, read_chunk, &run->ahead);
+}
+
+/* The next chunk: read ahead, or now. */
+static enum lmn_status take_chunk(struct run *run, struct lmn__input_rows *rows_out,
+                                  struct lmn_error *err)
+{
     enum lmn_status st;
 
-    atomic_store(&page->phase, LMN__PHASE_READ);
-    count = take_ranges(run->task, &run->next, chunk_rows(run), run->range);
-    st = lmn__inputs_read(&run->fill->inputs, run->range, count, rows_out, err);
-    atomic_fetch_add(&page->read_ns, lmn__clock_monotonic_ns() - began_ns);
-    run->rows_read += rows_out->count;
+    atomic_store(&run->serving->page->phase, LMN__PHASE_READ);
+    if (run->serving->reading.given) {
+        st = lmn__hand_wait(&run->serving->reading, err);
+    } else {
+        uint64_t rows = chunk_rows(run);
+
+        run->ahead.range_count = lmn__task_take(run->task, &run->next, rows, run->ahead.range);
+        run->rows_read += rows;
+        st = read_chunk(&run->ahead, err);
+    }
+    *rows_out = run->ahead.rows;
+    run->ahead.rows = (struct lmn__input_rows){ 0 };
     if (st == LMN_OK)
         run->fill->row_bytes = (double)rows_out->bytes / (double)rows_out->count;
     return st;
@@ -379,20 +423,58 @@ static enum lmn_status read_rows(struct run *run, struct lmn__input_rows *rows_o
 static enum lmn_status run_all(struct run *run, struct lmn_error *err)
 {
     enum lmn_status st = lmn__inputs_enter(&run->fill->inputs, run->task->fragment_id, err);
-    struct lmn_error cut_error;
+    struct lmn_error later;
 
-    while (st == LMN_OK && run->rows_read < run->row_count && !must_stop(run)) {
+    if (st == LMN_OK && run->fill->kept != NULL && run->fill->looks != run->task->looks) {
+        run->fill->looks = run->task->looks;
+        st = lmn__kept_look(run->fill->kept, err);
+    }
+    while (st == LMN_OK && run->rows_called < run->row_count && !must_stop(run)) {
         struct lmn__input_rows rows;
 
-        st = read_rows(run, &rows, err);
+        st = take_chunk(run, &rows, err);
+        if (st == LMN_OK && run->rows_read < run->row_count &&
+            is_slow(run->fill, (double)rows.count))
+            begin_chunk(run);
         if (st == LMN_OK)
             st = call_rows(run, &rows, err);
         lmn__input_rows_free(&rows);
     }
     /* What was computed counts, whatever came then. */
     if (st == LMN_OK)
-        return cut(run, err);
-    return cut(run, &cut_error) == LMN_OK ? st : st;
+        return cut(run, true, err);
+    return cut(run, true, &later) == LMN_OK ? st : st;
+}
+
+static enum lmn_status run_begin(struct run *run, struct lmn_error *err)
+{
+    const struct lmn__task_message *task = run->task;
+    enum lmn_status st = lmn__parcel_init(&run->parcel[0], run->serving, task, err);
+
+    if (st == LMN_OK)
+        st = lmn__parcel_init(&run->parcel[1], run->serving, task, err);
+    run->ahead = (struct chunk){ .serving = run->serving, .inputs = &run->fill->inputs };
+    run->ahead.range = lmn__calloc(run->serving->env, task->first.count, sizeof *run->ahead.range);
+    run->kept_row = lmn__calloc(run->serving->env, task->kept.count + 1, sizeof *run->kept_row);
+    if (st == LMN_OK && (run->ahead.range == NULL || run->kept_row == NULL))
+        st = lmn__no_memory(err, "the rows of a task", task->first.count * 16);
+    for (uint32_t i = 0; i < LMN__BOARDS; i++)
+        lmn__board_clear(run->serving->board[i], task->task);
+    return st;
+}
+
+/* Both hands are free afterwards. */
+static void run_end(struct run *run)
+{
+    struct lmn_error ignored;
+
+    if (lmn__hand_wait(&run->serving->reading, &ignored) == LMN_OK)
+        lmn__input_rows_free(&run->ahead.rows);
+    lmn__free(run->serving->env, run->ahead.range);
+    lmn__free(run->serving->env, run->kept_row);
+    lmn__parcel_deinit(&run->parcel[0]);
+    lmn__parcel_deinit(&run->parcel[1]);
+    atomic_store(&run->serving->page->phase, LMN__PHASE_IDLE);
 }
 
 enum lmn_status lmn__serving_run(struct lmn__serving *serving, const struct lmn__task_message *task,
@@ -405,18 +487,14 @@ enum lmn_status lmn__serving_run(struct lmn__serving *serving, const struct lmn_
         run.row_count += task->count.item[i];
     if (run.fill->batch_rows == 0)
         run.fill->batch_rows = BATCH_ROWS_FIRST;
-    run.pending.ordinal = task->ordinal;
+    run.fill->blobs.payloads = lmn__page_sink_payloads(run.fill->sink, task->fragment_id,
+                                                       task->layout);
+    if (run.fill->blobs.payloads != NULL)
+        lmn__payloads_reset(run.fill->blobs.payloads, true);
     atomic_store(&serving->page->call_first, task->ordinal);
-    lmn__arena_init(&run.pending.arena, serving->env, 0);
-    run.range = lmn__calloc(serving->env, task->first.count, sizeof *run.range);
-    st = run.range != NULL ? run_all(&run, err)
-                           : lmn__no_memory(err, "the rows of a task", task->first.count * 16);
-    pending_reset(&run);
-    lmn__arena_deinit(&run.pending.arena);
-    lmn__free(serving->env, run.pending.array);
-    lmn__free(serving->env, run.pending.error);
-    lmn__free(serving->env, run.failed);
-    lmn__free(serving->env, run.range);
-    atomic_store(&serving->page->phase, LMN__PHASE_IDLE);
+    st = run_begin(&run, err);
+    if (st == LMN_OK)
+        st = run_all(&run, err);
+    run_end(&run);
     return st;
 }

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "engine/job.h"
+#include "engine/metrics.h"
 #include "os/clock.h"
 
 #define NS_PER_MS 1000000ull
@@ -48,11 +48,17 @@ void lmn__job_note(struct lmn_job *job, const char *fmt, ...)
     job->event_count++;
 }
 
-/* Add what the workers show of themselves. */
-static void add_pages(const struct lmn_job *job, struct lmn_job_status *status)
+/* Add what the workers show of themselves. *read_bytes_out: of inputs that they have read. */
+static void add_pages(const struct lmn_job *job, struct lmn_job_status *status,
+                      uint64_t *read_bytes_out)
 {
+    struct lmn__job_usage usage = lmn__job_usage(job);
     uint64_t read_ns = 0, call_ns = 0, write_ns = 0;
 
+    *read_bytes_out = 0;
+    status->calls = usage.calls;
+    status->tokens = usage.tokens;
+    status->cost = usage.cost;
     for (uint32_t i = 0; job->worker != NULL && i < job->worker_count; i++) {
         const struct lmn__job_worker *worker = &job->worker[i];
 
@@ -60,6 +66,7 @@ static void add_pages(const struct lmn_job *job, struct lmn_job_status *status)
         read_ns += worker->read_before;
         call_ns += worker->call_before;
         write_ns += worker->write_before;
+        *read_bytes_out += worker->read_bytes_before;
         status->memory_bytes += worker->memory_bytes;
         if (worker->crew == NULL)
             continue;
@@ -70,6 +77,7 @@ static void add_pages(const struct lmn_job *job, struct lmn_job_status *status)
             read_ns += atomic_load(&page->read_ns);
             call_ns += atomic_load(&page->call_ns);
             write_ns += atomic_load(&page->write_ns);
+            *read_bytes_out += atomic_load(&page->read_bytes);
         }
     }
     status->read_ms = read_ns / NS_PER_MS;
@@ -96,7 +104,8 @@ static void say_loading(const struct lmn_job *job, struct lmn_job_status *status
         status->message[0] = '\0';
 }
 
-static void count(const struct lmn_job *job, struct lmn_job_status *status)
+static void count(const struct lmn_job *job, struct lmn_job_status *status,
+                  uint64_t *read_bytes_out)
 {
     struct lmn__machine_counts counts = lmn__machine_counts(job->machine);
 
@@ -110,26 +119,35 @@ static void count(const struct lmn_job *job, struct lmn_job_status *status)
     status->worker_deaths = counts.deaths;
     status->bytes_written = job->bytes_written;
     status->version = job->version;
+    status->log_lines = job->log.line_count;
+    status->log_lines_dropped = job->log.dropped_count;
     status->rows_computed = status->memory_bytes = 0;
-    add_pages(job, status);
+    add_pages(job, status, read_bytes_out);
 }
 
+/* Nobody but the driver changes the status, so that most of it is made without the lock. */
 void lmn__job_update(struct lmn_job *job, uint64_t now_ns)
 {
     bool last = now_ns == UINT64_MAX;
+    struct lmn_job_status status;
+    uint64_t read_bytes = 0;
 
     if (!last && now_ns < job->status_ns)
         return;
     if (last)
         now_ns = lmn__clock_monotonic_ns();
     job->status_ns = now_ns + STATUS_NS;
-    lmn__mutex_lock(&job->mutex);
+    lmn_job_status(job, &status);
+    status.elapsed_ms = (now_ns - job->started_ns) / NS_PER_MS;
     if (job->machine != NULL) {
-        count(job, &job->locked.status);
-        say_loading(job, &job->locked.status, now_ns);
+        count(job, &status, &read_bytes);
+        say_loading(job, &status, now_ns);
+        lmn__stats_update(job, &status, read_bytes, now_ns, last);
     }
-    job->locked.status.elapsed_ms = (now_ns - job->started_ns) / NS_PER_MS;
+    lmn__mutex_lock(&job->mutex);
+    job->locked.status = status;
     lmn__mutex_unlock(&job->mutex);
+    lmn__metrics_update(job, &status, now_ns, false);
     if (!last && now_ns >= job->record_ns) {
         job->record_ns = now_ns + RECORD_NS;
         lmn__job_write_record(job, false);

@@ -5,11 +5,18 @@
  */
 #include <leman/worker.h>
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/error.h"
 #include "engine/serving.h"
+#include "os/clock.h"
+#include "os/file.h"
+#include "os/host.h"
+#include "os/lease.h"
 #include "os/process.h"
+
+enum { TURN_WAIT_NS = 20000000 };
 
 static void close_fills(struct lmn__serving *serving)
 {
@@ -17,9 +24,11 @@ static void close_fills(struct lmn__serving *serving)
         struct lmn__serving_fill *fill = &serving->fill[i];
 
         lmn__page_sink_close(fill->sink);
+        lmn__kept_close(fill->kept);
         lmn__inputs_close(&fill->inputs);
         lmn__outputs_close(&fill->outputs);
         fill->sink = NULL;
+        fill->kept = NULL;
         fill->open = false;
     }
 }
@@ -91,7 +100,7 @@ static enum lmn_status open_fill(struct lmn__serving *serving, struct lmn__servi
     if (dir == NULL)
         return lmn__arena_fail(&serving->arena, "the folder of a fill", err);
     st = lmn__inputs_open(&fill->inputs, serving->table, fill->input, (uint32_t)setup->input.count,
-                          err);
+                          setup->lazy_blobs ? LMN__INPUT_BLOBS_LAZY : LMN__INPUT_BLOBS_WHOLE, err);
     if (st == LMN_OK)
         st = lmn__outputs_open(&fill->outputs, serving->table, fill->output,
                                (uint32_t)setup->output.count, setup->function, err);
@@ -104,27 +113,64 @@ static enum lmn_status open_fill(struct lmn__serving *serving, struct lmn__servi
             .grant = ask_for_space,
             .context = serving,
             .unsynced = serving->setup.unsynced,
+            .segments = serving->setup.segments,
         };
 
         st = lmn__page_sink_open(&options, &fill->sink, err);
     }
+    if (st == LMN_OK && setup->paid) {
+        struct lmn__kept_options options = { .store = serving->store,
+                                             .dir = dir,
+                                             .schema = &fill->outputs.values,
+                                             .unsynced = serving->setup.unsynced,
+                                             .again = setup->again };
+
+        st = lmn__kept_open(&options, &fill->kept, err);
+    }
     fill->open = st == LMN_OK;
     return st;
+}
+
+/*
+ * Wait until no other worker of this machine sets up a function that takes turns: models that are
+ * loaded together need all of their memory together. Without a folder for state there are no turns.
+ */
+static void take_turn(struct lmn__serving *serving, struct lmn__lease *lease_out)
+{
+    char state[LMN__HOST_PATH_CHARS], path[LMN__HOST_PATH_CHARS + 16];
+    struct lmn_error ignored;
+    enum lmn_status st;
+
+    *lease_out = (struct lmn__lease){ -1 };
+    lmn__host_state_dir(state);
+    if (state[0] == '\0' || lmn__dir_make(state, &ignored) != LMN_OK)
+        return;
+    snprintf(path, sizeof path, "%s/setup", state);
+    atomic_store(&serving->page->phase, LMN__PHASE_TURN);
+    do {
+        st = lmn__lease_take(path, "setup", lease_out, &ignored);
+        if (st == LMN_E_UNAVAILABLE)
+            lmn__clock_wait_ns(TURN_WAIT_NS);
+    } while (st == LMN_E_UNAVAILABLE);
 }
 
 enum lmn_status lmn__serving_load(struct lmn__serving *serving, uint32_t fill,
                                   struct lmn_error *err)
 {
     const struct lmn__setup_fill *setup = serving->fill[fill].setup;
+    struct lmn__lease turn = { -1 };
     enum lmn_status st;
 
     if (serving->loaded == fill)
         return LMN_OK;
     serving->loaded = UINT32_MAX;
+    if (setup->alone)
+        take_turn(serving, &turn);
     atomic_store(&serving->page->phase, LMN__PHASE_SETUP);
     st = serving->ops->setup(serving->ops->context,
                              setup->code.data != NULL ? (const void *)setup->code.data : "",
                              setup->code.len, err);
+    lmn__lease_give(&turn, NULL);
     atomic_store(&serving->page->phase, LMN__PHASE_IDLE);
     if (st == LMN_OK)
         serving->loaded = fill;
@@ -194,17 +240,23 @@ static enum lmn_status keep_setup(struct lmn__serving *serving, struct lmn__span
 
 static enum lmn_status map_page(struct lmn__serving *serving, struct lmn_error *err)
 {
-    size_t slots = (size_t)serving->setup.slot + 1;
     int fd = serving->channel.pass;
     enum lmn_status st;
 
     if (fd < 0)
         return lmn_fail(err, LMN_E_CORRUPT, "a setup without a shared page");
     serving->channel.pass = -1;
-    st = lmn__shared_open(fd, slots * sizeof(struct lmn__page), &serving->shared, err);
-    if (st == LMN_OK)
-        serving->page = (struct lmn__page *)serving->shared.memory + serving->setup.slot;
-    return st;
+    if (serving->setup.slot >= LMN__PROCESS_FDS_MAX)
+        return lmn_fail(err, LMN_E_CORRUPT, "a setup of thread %u", serving->setup.slot);
+    st = lmn__shared_open(fd, lmn__shelf_memory_bytes(serving->setup.slot + 1), &serving->shared,
+                          err);
+    if (st != LMN_OK)
+        return st;
+    serving->page = (struct lmn__page *)serving->shared.memory + serving->setup.slot;
+    for (uint32_t i = 0; i < LMN__BOARDS; i++)
+        serving->board[i] = lmn__shelf_board(serving->shared.memory, serving->setup.slot, i);
+    serving->keeps = (int64_t)serving->setup.engine_pid != lmn__process_self();
+    return LMN_OK;
 }
 
 /*
@@ -260,12 +312,18 @@ static enum lmn_status run_task(struct lmn__serving *serving, struct lmn__span b
                                 struct lmn_error *err)
 {
     struct lmn_error failure = { 0 };
-    struct lmn__task_message task;
+    struct lmn__task_message task = { 0 };
     struct lmn__arena arena;
+    uint8_t *copy; /* the frame does not outlast the first grant */
     enum lmn_status st;
 
     lmn__arena_init(&arena, serving->env, 0);
-    st = lmn__task_decode(body, &arena, &task, &failure);
+    copy = lmn__arena_alloc(&arena, body.len + 1);
+    st = copy != NULL ? LMN_OK : lmn__arena_fail(&arena, "a task", &failure);
+    if (st == LMN_OK) {
+        memcpy(copy, body.data, body.len);
+        st = lmn__task_decode((struct lmn__span){ copy, body.len }, &arena, &task, &failure);
+    }
     if (st == LMN_OK)
         st = lmn__serving_enter(serving, task.fill, task.version, &failure);
     if (st == LMN_OK)
@@ -305,11 +363,17 @@ enum lmn_status lmn_worker_serve(int fd, const struct lmn_worker_ops *ops, struc
         return st;
     lmn__channel_init(&serving.channel, serving.env, fd);
     lmn__arena_init(&serving.arena, serving.env, 0);
-    do {
+    st = lmn__hand_init(&serving.writing, serving.env, err);
+    if (st == LMN_OK)
+        st = lmn__hand_init(&serving.reading, serving.env, err);
+    while (st == LMN_OK) {
         st = lmn__channel_wait(&serving.channel, &frame, err);
-        if (st == LMN_OK && frame.body.data != NULL)
-            st = answer_frame(&serving, &frame, err);
-    } while (st == LMN_OK && frame.body.data != NULL);
+        if (st != LMN_OK || frame.body.data == NULL)
+            break;
+        st = answer_frame(&serving, &frame, err);
+    }
+    lmn__hand_deinit(&serving.writing);
+    lmn__hand_deinit(&serving.reading);
     forget_job(&serving);
     lmn__arena_deinit(&serving.arena);
     lmn__channel_deinit(&serving.channel);

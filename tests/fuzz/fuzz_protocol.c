@@ -30,6 +30,10 @@ static void decode(const struct lmn__frame *frame, struct lmn__arena *arena)
     struct lmn__grant_message grant = { 0 };
     struct lmn__answer_message answer = { 0 };
     struct lmn__result_message result = { 0 };
+    struct lmn__permit_message permit = { 0 };
+    struct lmn__permitted_message permitted = { 0 };
+    struct lmn__hello_message hello;
+    struct lmn__page_message page = { 0 };
     struct lmn_error err;
 
     switch (frame->kind) {
@@ -48,6 +52,22 @@ static void decode(const struct lmn__frame *frame, struct lmn__arena *arena)
     case LMN__MESSAGE_RESULT:
         if (lmn__pb_decode(&lmn__result_pb, frame->body, arena, &result, &err) == LMN_OK)
             check_again(&lmn__result_pb, &result, arena);
+        break;
+    case LMN__MESSAGE_PERMIT:
+        if (lmn__pb_decode(&lmn__permit_pb, frame->body, arena, &permit, &err) == LMN_OK)
+            check_again(&lmn__permit_pb, &permit, arena);
+        break;
+    case LMN__MESSAGE_PERMITTED:
+        if (lmn__pb_decode(&lmn__permitted_pb, frame->body, arena, &permitted, &err) == LMN_OK)
+            check_again(&lmn__permitted_pb, &permitted, arena);
+        break;
+    case LMN__MESSAGE_HELLO:
+        if (lmn__hello_decode(frame->body, arena, &hello, &err) == LMN_OK)
+            check_again(&lmn__hello_pb, &hello, arena);
+        break;
+    case LMN__MESSAGE_PAGE:
+        if (lmn__pb_decode(&lmn__page_pb, frame->body, arena, &page, &err) == LMN_OK)
+            check_again(&lmn__page_pb, &page, arena);
         break;
     default:
         if (lmn__pb_decode(&lmn__answer_pb, frame->body, arena, &answer, &err) == LMN_OK &&

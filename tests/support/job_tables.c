@@ -33,6 +33,7 @@ static long long oddity(const struct function *function, const char *word, long 
 
 static enum lmn_status setup(void *context, const void *code, uint64_t len, struct lmn_error *err)
 {
+    static int served;
     struct function *function = context;
 
     if (len >= sizeof function->code)
@@ -41,6 +42,8 @@ static enum lmn_status setup(void *context, const void *code, uint64_t len, stru
     function->code[len] = '\0';
     if (oddity(function, "setup", -1) >= 0)
         return lmn_fail(err, LMN_E_UDF, "the model is not there");
+    if (served++ > 0 && oddity(function, "stale", -1) >= 0)
+        return lmn_fail(err, LMN_E_CONFLICT, "an older model is loaded");
     return LMN_OK;
 }
 
@@ -163,20 +166,25 @@ struct lmn_table *job_table(struct lmn_store *store, uint64_t rows, uint64_t fra
     return table;
 }
 
+const char *const *job_worker_command(void)
+{
+    static char self[4096];
+    static const char *const worker[] = { self, NULL };
+
+    if (self[0] == '\0') /* once: threads read it from then on */
+        CHECK(readlink("/proc/self/exe", self, sizeof self - 1) > 0);
+    return worker;
+}
+
 struct lmn_job *job_begin_with(struct lmn_table *table, const char *code,
                                struct lmn_job_function function,
                                const struct lmn_job_options *options)
 {
-    static char self[4096];
-    static const char *const worker[] = { self, NULL };
     static const char *const output[] = { "result" }, *const input[] = { "value" };
     struct lmn_job_options own = options != NULL ? *options : (struct lmn_job_options){ 0 };
     struct lmn_error err = { 0 };
     struct lmn_job *job;
-    ssize_t len = readlink("/proc/self/exe", self, sizeof self - 1);
 
-    CHECK(len > 0);
-    self[len] = '\0';
     function.name = "next";
     function.version = VERSION;
     function.output = output;
@@ -185,7 +193,7 @@ struct lmn_job *job_begin_with(struct lmn_table *table, const char *code,
     function.input_count = 1;
     function.code = code;
     function.code_len = strlen(code);
-    own.worker = worker;
+    own.worker = job_worker_command();
     CHECK_STATUS(lmn_table_refresh(table, &err), LMN_OK, &err);
     CHECK_STATUS(lmn_job_start(table, &function, 1, &own, &job, &err), LMN_OK, &err);
     return job;

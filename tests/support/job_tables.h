@@ -13,6 +13,7 @@
  *   short    the call gives one value too few
  *   error    the call fails as a whole
  *   setup    the function does not load
+ *   stale    a worker that has served a job before does not load it
  *   slow     (a number of microseconds, for every row)
  *
  * A test program that calls job_worker_main() first is its own worker.
@@ -33,6 +34,9 @@ struct lmn_table *job_table(struct lmn_store *store, uint64_t rows, uint64_t fra
 
 /* The operations of the function, for lmn_job_serve(). */
 struct lmn_worker_ops job_ops(void);
+
+/* The command that starts this program as a worker. */
+const char *const *job_worker_command(void);
 
 /* Start a job with the function of this code. `options` may be NULL. */
 struct lmn_job *job_begin(struct lmn_table *table, const char *code,

@@ -76,7 +76,8 @@ static void test_inputs__paths_and_repeats(void **state)
     struct lmn_error err = { 0 };
 
     (void)state;
-    CHECK_STATUS(lmn__inputs_open(&inputs, table, input, 4, &err), LMN_OK, &err);
+    CHECK_STATUS(lmn__inputs_open(&inputs, table, input, 4, LMN__INPUT_BLOBS_WHOLE, &err), LMN_OK,
+                 &err);
     CHECK_EQ(inputs.schema.n_children, 4);
     CHECK_STR(inputs.schema.children[0]->name, "info.a");
     CHECK_STATUS(lmn__inputs_enter(&inputs, 0, &err), LMN_OK, &err);
@@ -112,7 +113,8 @@ static void test_inputs__not_there(void **state)
     struct lmn_error err = { 0 };
 
     (void)state;
-    CHECK_STATUS(lmn__inputs_open(&inputs, table, input, 1, &err), LMN_E_NOT_FOUND, &err);
+    CHECK_STATUS(lmn__inputs_open(&inputs, table, input, 1, LMN__INPUT_BLOBS_WHOLE, &err),
+                 LMN_E_NOT_FOUND, &err);
     CHECK_HAS(err.message, "info.z");
     lmn_table_release(table);
     lmn_store_release(store);
@@ -137,7 +139,7 @@ static void test_inputs__faults(void **state)
 
         CHECK_OK(lmn_table_open(store, NULL, &table, NULL));
         fault_arm(FAULT_ALLOC, nth);
-        st = lmn__inputs_open(&inputs, table, input, 2, &err);
+        st = lmn__inputs_open(&inputs, table, input, 2, LMN__INPUT_BLOBS_WHOLE, &err);
         if (st == LMN_OK)
             st = lmn__inputs_enter(&inputs, 0, &err);
         if (st == LMN_OK)

@@ -51,13 +51,13 @@ static void test_places__others_are_seen(void **state)
         lmn__places_take(&first, test_env(), &room, &need, 1, "one", &count, blocker, &err), LMN_OK,
         &err);
     CHECK_EQ(count, 1);
-    CHECK(lmn__places_gpu_text(&first, 0, text, sizeof text));
+    lmn__places_gpu_text(&first, 0, text, sizeof text);
     CHECK_STR(text, "CUDA_VISIBLE_DEVICES=4");
     CHECK_STATUS(
         lmn__places_take(&second, test_env(), &room, &need, 4, "two", &count, blocker, &err),
         LMN_OK, &err);
     CHECK_EQ(count, 1); /* there is one GPU left */
-    CHECK(lmn__places_gpu_text(&second, 0, text, sizeof text));
+    lmn__places_gpu_text(&second, 0, text, sizeof text);
     CHECK_STR(text, "CUDA_VISIBLE_DEVICES=5");
     CHECK_STATUS(
         lmn__places_take(&third, test_env(), &room, &need, 4, "three", &count, blocker, &err),
@@ -69,7 +69,8 @@ static void test_places__others_are_seen(void **state)
         lmn__places_take(&third, test_env(), &room, &cpu, 4, "three", &count, blocker, &err),
         LMN_OK, &err);
     CHECK_EQ(count, 1); /* 2 of 4 CPUs are left */
-    CHECK(!lmn__places_gpu_text(&third, 0, text, sizeof text));
+    lmn__places_gpu_text(&third, 0, text, sizeof text);
+    CHECK_STR(text, "CUDA_VISIBLE_DEVICES="); /* who asks for none sees none */
     lmn__places_free(&third);
     lmn__places_free(&second);
     lmn__places_free(&first);
@@ -80,6 +81,39 @@ static void test_places__others_are_seen(void **state)
     lmn__places_free(&third);
     test_dir_remove(dir);
     CHECK_EQ(live_allocations(), 0);
+}
+
+static void check_gpus(const struct lmn__places *places, uint32_t worker, const char *wanted)
+{
+    char text[128];
+
+    lmn__places_gpu_text(places, worker, text, sizeof text);
+    CHECK_STR(text, wanted);
+}
+
+/* Parts of a GPU share it; several are several; names are those that the process was given. */
+static void test_places__gpus_of_workers(void **state)
+{
+    struct lmn__places places = { .need = { .gpus = 0.5 }, .room = room_of(4, 1 << 30, 2) };
+    struct lmn__room room;
+
+    (void)state;
+    unsetenv("CUDA_VISIBLE_DEVICES");
+    check_gpus(&places, 0, "CUDA_VISIBLE_DEVICES=4");
+    check_gpus(&places, 1, "CUDA_VISIBLE_DEVICES=4");
+    check_gpus(&places, 2, "CUDA_VISIBLE_DEVICES=5");
+    places.need.gpus = 2;
+    check_gpus(&places, 0, "CUDA_VISIBLE_DEVICES=4,5");
+    setenv("CUDA_VISIBLE_DEVICES", "GPU-8932f937,MIG-4", 1);
+    lmn__room_of_host(&room);
+    CHECK_EQ(room.gpu_count, 2);
+    places = (struct lmn__places){ .need = { .gpus = 1 }, .room = room };
+    check_gpus(&places, 0, "CUDA_VISIBLE_DEVICES=GPU-8932f937");
+    check_gpus(&places, 1, "CUDA_VISIBLE_DEVICES=MIG-4");
+    setenv("CUDA_VISIBLE_DEVICES", "", 1);
+    lmn__room_of_host(&room);
+    CHECK_EQ(room.gpu_count, 0);
+    unsetenv("CUDA_VISIBLE_DEVICES");
 }
 
 /* Without a state directory a job goes on as if it were alone. */
@@ -156,6 +190,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_room__fits),
         cmocka_unit_test(test_places__others_are_seen),
+        cmocka_unit_test(test_places__gpus_of_workers),
         cmocka_unit_test(test_places__no_state_directory),
         cmocka_unit_test(test_admission__sum),
         cmocka_unit_test(test_admission__follows_rows),

@@ -95,6 +95,48 @@ static void test_task__ranges_are_checked(void **state)
     CHECK_HAS(err.message, "does not rise");
 }
 
+/* A task of rows 100 to 109 that need not compute `count` of them. */
+static enum lmn_status decode_kept(const uint64_t *ordinal, size_t count, size_t kinds,
+                                   struct lmn_error *err)
+{
+    uint64_t first = 0, rows = 10, numbers[4] = { 0 }, kind[4] = { 1, 1, 1, 1 };
+    struct lmn__span bytes[4] = { span("a"), span("b"), span("c"), span("d") };
+    struct lmn__task_message in = { .ordinal = 100,
+                                    .first = { &first, 1 },
+                                    .count = { &rows, 1 },
+                                    .kept_ordinal = { numbers, count },
+                                    .kept_kind = { kind, kinds },
+                                    .kept = { bytes, count } };
+    struct lmn__task_message out;
+    struct lmn__arena arena;
+    struct lmn__buf buf;
+    enum lmn_status st;
+
+    memcpy(numbers, ordinal, count * sizeof *ordinal);
+    lmn__buf_init(&buf, test_env(), 0);
+    lmn__arena_init(&arena, test_env(), 0);
+    lmn__pb_encode(&lmn__task_pb, &in, &buf);
+    st = lmn__task_decode((struct lmn__span){ buf.data, buf.len }, &arena, &out, err);
+    CHECK(st != LMN_OK || lmn__span_equal(out.kept.item[count - 1], count == 2 ? "b" : "a"));
+    lmn__arena_deinit(&arena);
+    lmn__buf_deinit(&buf);
+    return st;
+}
+
+static void test_task__kept_rows_are_checked(void **state)
+{
+    const uint64_t good[] = { 100, 109 }, low[] = { 99 }, high[] = { 110 }, twice[] = { 105, 105 };
+    struct lmn_error err;
+
+    (void)state;
+    CHECK_STATUS(decode_kept(good, 2, 2, &err), LMN_OK, &err);
+    CHECK_STATUS(decode_kept(good, 2, 1, &err), LMN_E_CORRUPT, &err);
+    CHECK_STATUS(decode_kept(low, 1, 1, &err), LMN_E_CORRUPT, &err);
+    CHECK_STATUS(decode_kept(high, 1, 1, &err), LMN_E_CORRUPT, &err);
+    CHECK_HAS(err.message, "need not compute row 110");
+    CHECK_STATUS(decode_kept(twice, 2, 2, &err), LMN_E_CORRUPT, &err);
+}
+
 static void test_setup__is_checked(void **state)
 {
     struct lmn__setup_fill fill = { .name = span("f"), .code = span("code") };
@@ -184,6 +226,7 @@ int main(void)
         cmocka_unit_test(test_frame__round_trip),
         cmocka_unit_test(test_frame__corrupt),
         cmocka_unit_test(test_task__ranges_are_checked),
+        cmocka_unit_test(test_task__kept_rows_are_checked),
         cmocka_unit_test(test_setup__is_checked),
         cmocka_unit_test(test_answer__carries_an_error),
         cmocka_unit_test(test_channel__large_with_descriptor),
