@@ -4,14 +4,17 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "detach.h"
 #include "fill.h"
 #include "progress.h"
 #include "python.h"
 #include "table.h"
 
 struct arguments {
-    const char *table, *column, *function, *timeout, *wait, *call_timeout, *memory;
-    bool dry_run, json;
+    const char *table, *column, *function, *timeout, *wait, *call_timeout, *memory, *stall,
+        *on_change;
+    struct number calls;
+    bool dry_run, json, detach;
     struct list inputs;
     struct number concurrency, threads, batch, checkpoint, granularity, rows;
     struct lmn_job_options job;
@@ -25,12 +28,15 @@ static int parse(int argc, char **argv, struct arguments *arguments)
         { "where", ARGUMENT_TEXT, &arguments->job.where },
         { "recompute", ARGUMENT_FLAG, &arguments->job.recompute },
         { "leave-failed", ARGUMENT_FLAG, &arguments->job.leave_failed },
+        { "on-change", ARGUMENT_TEXT, &arguments->on_change },
+        { "no-swap", ARGUMENT_FLAG, &arguments->job.keep_refills },
         { "concurrency", ARGUMENT_NUMBER, &arguments->concurrency },
         { "threads", ARGUMENT_NUMBER, &arguments->threads },
         { "batch-size", ARGUMENT_NUMBER, &arguments->batch },
         { "checkpoint-size", ARGUMENT_NUMBER, &arguments->checkpoint },
         { "commit-granularity", ARGUMENT_NUMBER, &arguments->granularity },
         { "max-rows", ARGUMENT_NUMBER, &arguments->rows },
+        { "max-calls", ARGUMENT_NUMBER, &arguments->calls },
         { "timeout", ARGUMENT_TEXT, &arguments->timeout },
         { "wait-timeout", ARGUMENT_TEXT, &arguments->wait },
         { "call-timeout", ARGUMENT_TEXT, &arguments->call_timeout },
@@ -38,6 +44,10 @@ static int parse(int argc, char **argv, struct arguments *arguments)
         { "job-id", ARGUMENT_TEXT, &arguments->job.id },
         { "dry-run", ARGUMENT_FLAG, &arguments->dry_run },
         { "json", ARGUMENT_FLAG, &arguments->json },
+        { "detach", ARGUMENT_FLAG, &arguments->detach },
+        { "stall-after", ARGUMENT_TEXT, &arguments->stall },
+        { "on-finish", ARGUMENT_TEXT, &arguments->job.on_finish },
+        { "metrics", ARGUMENT_TEXT, &arguments->job.metrics },
         { NULL, ARGUMENT_FLAG, NULL },
     };
     int rest, code = arguments_read(&cmd_backfill, options, argc, argv, &rest);
@@ -54,6 +64,7 @@ static int parse(int argc, char **argv, struct arguments *arguments)
     arguments->job.commit_granularity = (uint32_t)arguments->granularity.value;
     arguments->job.limited = arguments->rows.given;
     arguments->job.rows_max = arguments->rows.value;
+    arguments->job.calls_max = arguments->calls.value;
     return EXIT_DONE;
 }
 
@@ -113,6 +124,23 @@ static char *join(int argc, char **argv)
     return text;
 }
 
+/* The word of a job that goes on by itself: its id once it runs, or why it does not. */
+static void say_begun(const struct arguments *arguments, struct lmn_job *job, int *fd)
+{
+    struct lmn_job_status status;
+    char text[128];
+
+    do {
+        lmn_job_wait(job, 20);
+        lmn_job_status(job, &status);
+    } while (status.state == LMN_JOB_PLANNING);
+    snprintf(text, sizeof text, arguments->json ? "{\"id\": \"%s\"}" : "job %s", status.id);
+    if (status.state == LMN_JOB_FAILED || status.state == LMN_JOB_STOPPED)
+        detach_say(fd, fill_exit_code(&status, false), status.error.message);
+    else
+        detach_say(fd, EXIT_DONE, text);
+}
+
 /* Run the job, in this process or with workers. Returns the exit code. */
 static int run_job(const struct arguments *arguments, struct lmn_table *table,
                    const struct lmn_job_function *function)
@@ -122,8 +150,16 @@ static int run_job(const struct arguments *arguments, struct lmn_table *table,
     struct lmn_error err;
     struct lmn_job *job;
     bool killed;
-    enum lmn_status st = lmn_job_start(table, function, 1, &arguments->job, &job, &err);
+    int fd = -1, code;
+    enum lmn_status st;
 
+    if (arguments->detach && !detach_split(&fd, &code))
+        return code;
+    st = lmn_job_start(table, function, 1, &arguments->job, &job, &err);
+    if (arguments->detach && st == LMN_OK)
+        say_begun(arguments, job, &fd);
+    else if (arguments->detach)
+        detach_say(&fd, EXIT_USAGE, err.message);
     if (st == LMN_OK && arguments->job.in_process) {
         st = lmn_c_worker_open(&ops, &err);
         if (st == LMN_OK)
@@ -134,7 +170,7 @@ static int run_job(const struct arguments *arguments, struct lmn_table *table,
         lmn_job_free(job);
         return fail(&err);
     }
-    killed = progress_wait(job, arguments->json);
+    killed = progress_wait(job, arguments->json || arguments->detach);
     lmn_job_status(job, &status);
     lmn_job_free(job);
     return fill_report(&status, arguments->json, killed, arguments->job.command);
@@ -142,7 +178,7 @@ static int run_job(const struct arguments *arguments, struct lmn_table *table,
 
 static int run_c(const struct arguments *arguments)
 {
-    struct fill fill = { 0 };
+    struct fill fill = { .on_change = arguments->on_change };
     struct lmn_table *table;
     struct lmn_error err;
     char *plan;
@@ -191,8 +227,9 @@ static int run(int argc, char **argv)
     if (code != EXIT_DONE)
         return code;
     if (len <= 0 || !read_seconds(arguments.timeout, &arguments.job.deadline_ms) ||
-        !read_seconds(arguments.wait, &arguments.job.wait_ms))
-        return usage(&cmd_backfill, "--timeout and --wait-timeout are seconds");
+        !read_seconds(arguments.wait, &arguments.job.wait_ms) ||
+        !read_seconds(arguments.stall, &arguments.job.stall_ms))
+        return usage(&cmd_backfill, "--timeout, --wait-timeout and --stall-after are seconds");
     self[len] = '\0';
     command = join(argc, argv);
     arguments.job.command = command;
@@ -206,10 +243,13 @@ const struct command cmd_backfill = {
     "backfill", "fill a column by running a function over its rows",
     "usage: leman backfill TABLE COLUMN [--fn FILE.py:NAME | --c LIB.so:NAME] [--inputs A,B]\n"
     "                      [--where EXPR] [--recompute] [--leave-failed] [--max-rows N]\n"
+    "                      [--max-calls N] [--max-cost COST]\n"
+    "                      [--on-change WHAT] [--no-swap] [--stale-inputs WHAT]\n"
     "                      [--concurrency N] [--threads N] [--batch-size N]\n"
     "                      [--checkpoint-size N] [--commit-granularity N] [--timeout S]\n"
     "                      [--wait-timeout S] [--call-timeout S] [--memory BYTES]\n"
-    "                      [--job-id ID] [--dry-run] [--json]\n"
+    "                      [--engine local|ray] [--job-id ID] [--dry-run] [--detach]\n"
+    "                      [--on-finish COMMAND] [--metrics FILE] [--stall-after S] [--json]\n"
     "\n"
     "Computes the rows of a column that are pending, failed or stale. What is computed is kept at\n"
     "every moment: after a kill, a crash or Ctrl-C the same command goes on from there. The "
@@ -224,6 +264,16 @@ const struct command cmd_backfill = {
     "  --recompute             finished rows, too\n"
     "  --leave-failed          do not try failed rows again\n"
     "  --max-rows N            at most so many rows\n"
+    "  --max-calls N           stop, resumably, after so many calls\n"
+    "  --max-cost COST         (--fn) stop when leman.usage(cost=) has added up to it\n"
+    "  --on-change WHAT        what becomes of values of an earlier version of the function:\n"
+    "                          recompute (all rows, beside the column, which changes at the end),\n"
+    "                          keep (they count as of this version), new_rows (only rows that "
+    "were\n"
+    "                          never computed)\n"
+    "  --no-swap               leave what was computed again beside the column; see leman compare\n"
+    "  --stale-inputs WHAT     (--fn) refill: columns that this one is computed from first, where\n"
+    "                          they are not up to date; refuse, which is the default\n"
     "  --concurrency N         worker processes; 0 runs in this process; by default what fits, 8 "
     "at\n"
     "                          most\n"
@@ -235,8 +285,19 @@ const struct command cmd_backfill = {
     "  --wait-timeout S        wait so long for what other jobs hold; 600 unless given\n"
     "  --call-timeout S        (--c) a call that takes longer fails its row\n"
     "  --memory BYTES          (--c) a worker that takes more (\"4GiB\") fails its row\n"
+    "  --engine ray            (--fn) run it on a Ray cluster; see docs/guide/ray.md\n"
+    "  --trust sha256:HASH     (functions in Python) run this code, which others have stored\n"
     "  --job-id ID             the job's name for `leman job`\n"
     "  --dry-run               say what would be done, and what it needs\n"
+    "  --detach                print the job's id as soon as it runs, and let it go on without "
+    "the\n"
+    "                          terminal; `leman job ID --follow` shows it from any other\n"
+    "  --on-finish COMMAND     run it by the shell when the job has ended; LEMAN_JOB and\n"
+    "                          LEMAN_JOB_STATE are in its environment\n"
+    "  --metrics FILE          keep FILE as OpenMetrics text, renewed every five seconds\n"
+    "  --stall-after S         a worker that finishes no batch for so long is an event; 300 "
+    "unless\n"
+    "                          given\n"
     "  --json                  say what was done as a JSON object\n"
     "\n"
     "exit codes: 0 done, 1 failed, 2 wrong usage or input, 3 done with failed rows, 4 stopped and\n"

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <stdio.h>
 
+#include "column_info.h"
 #include "json.h"
 #include "schema.h"
 #include "table.h"
 #include "value.h"
 
 struct arguments {
-    const char *path, *version;
+    const char *path, *version, *info;
     struct list add, drop, rename, widen;
     bool json;
 };
@@ -20,12 +21,14 @@ static int parse(int argc, char **argv, struct arguments *arguments)
         { "rename", ARGUMENT_ITEMS, &arguments->rename },
         { "widen", ARGUMENT_ITEMS, &arguments->widen },
         { "version", ARGUMENT_TEXT, &arguments->version },
+        { "info", ARGUMENT_TEXT, &arguments->info },
         { "json", ARGUMENT_FLAG, &arguments->json },
         { NULL, ARGUMENT_FLAG, NULL },
     };
     int rest, code = arguments_read(&cmd_columns, options, argc, argv, &rest);
     int kinds = (arguments->add.count != 0) + (arguments->drop.count != 0) +
-                (arguments->rename.count != 0) + (arguments->widen.count != 0);
+                (arguments->rename.count != 0) + (arguments->widen.count != 0) +
+                (arguments->info != NULL);
 
     if (code != EXIT_DONE)
         return code;
@@ -33,7 +36,7 @@ static int parse(int argc, char **argv, struct arguments *arguments)
         return usage(&cmd_columns, "one table is wanted, not %d", argc - rest);
     if (kinds > 1 || (kinds == 1 && arguments->version != NULL))
         return usage(&cmd_columns,
-                     "one of --add, --drop, --rename, --widen and --version, not several");
+                     "one of --add, --drop, --rename, --widen, --info and --version, not several");
     arguments->path = argv[rest];
     return EXIT_DONE;
 }
@@ -133,7 +136,9 @@ static int run(int argc, char **argv)
         st = rename_columns(table, &arguments.rename, &err);
     if (st == LMN_OK && arguments.widen.count != 0)
         st = widen(table, &arguments.widen, &err);
-    if (st == LMN_OK)
+    if (st == LMN_OK && arguments.info != NULL)
+        st = column_info_print(table, arguments.info, arguments.json, &err);
+    else if (st == LMN_OK)
         st = print_columns(table, arguments.json, &err);
     lmn_table_release(table);
     return st == LMN_OK ? EXIT_DONE : fail(&err);
@@ -143,7 +148,7 @@ const struct command cmd_columns = {
     "columns", "list, add, drop, rename and widen columns of a table",
     "usage: leman columns TABLE [--add NAME=EXPRESSION ... | --drop NAME,... | --rename OLD=NEW "
     "...\n"
-    "                           | --widen NAME=TYPE ... | --version V] [--json]\n"
+    "                           | --widen NAME=TYPE ... | --info NAME | --version V] [--json]\n"
     "\n"
     "Lists the columns of a table with their types, after changing them if told. Columns that a\n"
     "change is not about are not rewritten.\n"
@@ -153,6 +158,7 @@ const struct command cmd_columns = {
     "  --rename O=N   column O gets the name N; each is a version of its own\n"
     "  --widen N=T    column or field N gets the wider type T: \"width=int64\"; each is a version\n"
     "                 of its own\n"
+    "  --info N       say what fills column N: function, source, commit, packages, job\n"
     "  --version V    list those of another version: a number or the name of a tag\n"
     "  --json         print every column as a JSON object, one per line\n",
     run

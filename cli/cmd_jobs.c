@@ -1,34 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 #include "arguments.h"
-#include "progress.h"
-#include "record.h"
+#include "follow.h"
+#include "job_report.h"
+#include "output.h"
 #include "table.h"
-
-enum { FOLLOW_NS = 500000000 };
 
 static unsigned long long number(struct piece record, const char *key)
 {
     return piece_number(piece_member(record, key));
-}
-
-static void print_columns(struct piece record)
-{
-    struct piece fills = piece_member(record, "fills"), fill, column;
-    char name[128];
-    bool follows = false;
-
-    while (piece_next(&fills, &fill)) {
-        struct piece columns = piece_member(fill, "columns");
-
-        while (piece_next(&columns, &column)) {
-            printf("%s%s", follows ? "," : "", piece_text(column, name, sizeof name));
-            follows = true;
-        }
-    }
 }
 
 /* One job on one line. */
@@ -44,47 +26,8 @@ static void print_short(struct piece record)
            number(record, "rows_committed"), number(record, "rows_planned"),
            number(record, "rows_failed"),
            piece_text(piece_member(record, "table"), table, sizeof table));
-    print_columns(record);
+    job_print_columns(record);
     printf("\n");
-}
-
-static void print_text(struct piece record, const char *key, const char *label)
-{
-    char text[1024];
-
-    if (piece_text(piece_member(record, key), text, sizeof text)[0] != '\0')
-        printf("%-18s %s\n", label, text);
-}
-
-static void print_long(struct piece record)
-{
-    struct piece events = piece_member(record, "events"), event;
-    char memory[32], time_text[40], text[256];
-
-    print_text(record, "id", "Job");
-    print_text(record, "state", "State");
-    print_text(record, "table", "Table");
-    printf("%-18s ", "Columns");
-    print_columns(record);
-    printf("\n");
-    print_text(record, "where", "Where");
-    printf("%-18s %llu\n", "Rows planned", number(record, "rows_planned"));
-    printf("%-18s %llu\n", "Rows resumed", number(record, "rows_resumed"));
-    printf("%-18s %llu\n", "Rows checkpointed", number(record, "rows_checkpointed"));
-    printf("%-18s %llu\n", "Rows committed", number(record, "rows_committed"));
-    printf("%-18s %llu\n", "Rows failed", number(record, "rows_failed"));
-    bytes_text(number(record, "memory_bytes"), memory, sizeof memory);
-    printf("%-18s %llu, %llu died, %s\n", "Workers", number(record, "workers"),
-           number(record, "worker_deaths"), memory);
-    printf("%-18s %.1f s (reading %.1f s, calls %.1f s, writing %.1f s, of all workers)\n", "Time",
-           (double)number(record, "elapsed_ms") / 1000, (double)number(record, "read_ms") / 1000,
-           (double)number(record, "call_ms") / 1000, (double)number(record, "write_ms") / 1000);
-    print_text(record, "command", "Command");
-    print_text(record, "message", "Message");
-    print_text(record, "error", "Error");
-    while (piece_next(&events, &event))
-        printf("%.19s  %s\n", piece_text(piece_member(event, "time"), time_text, sizeof time_text),
-               piece_text(piece_member(event, "text"), text, sizeof text));
 }
 
 /* The jobs of one table. */
@@ -165,69 +108,26 @@ static int run_jobs(int argc, char **argv)
     return st == LMN_OK ? EXIT_DONE : fail(&err);
 }
 
-static bool is_running(struct piece record)
+/* Rows that are in no version yet. */
+static enum lmn_status peek(struct lmn_table *table, const char *id, uint64_t rows, bool json,
+                            struct lmn_error *err)
 {
-    char state[32];
+    const struct output output = { .json = json };
+    struct ArrowSchema schema;
+    struct ArrowArray array;
+    enum lmn_status st = lmn_job_peek(table, id, NULL, rows, &schema, &array, err);
 
-    piece_text(piece_member(record, "state"), state, sizeof state);
-    return strcmp(state, "planning") == 0 || strcmp(state, "waiting") == 0 ||
-           strcmp(state, "running") == 0 || strcmp(state, "stopping") == 0;
-}
-
-/* The counters of a record, as far as a line of progress shows them. */
-static void print_progress(struct piece record)
-{
-    struct lmn_job_status status = { .rows_planned = number(record, "rows_planned"),
-                                     .rows_resumed = number(record, "rows_resumed"),
-                                     .rows_computed = number(record, "rows_computed"),
-                                     .rows_checkpointed = number(record, "rows_checkpointed"),
-                                     .rows_committed = number(record, "rows_committed"),
-                                     .rows_failed = number(record, "rows_failed"),
-                                     .workers_ready = (uint32_t)number(record, "workers_ready"),
-                                     .memory_bytes = number(record, "memory_bytes"),
-                                     .elapsed_ms = number(record, "elapsed_ms") };
-    char line[512];
-
-    piece_text(piece_member(record, "message"), status.message, sizeof status.message);
-    progress_line(&status, line, sizeof line);
-    printf("%s\n", line);
-    fflush(stdout);
-}
-
-/* Show a job again and again until it has ended. */
-static enum lmn_status follow(struct lmn_table *table, const char *id, struct lmn_error *err)
-{
-    const struct timespec pause = { 0, FOLLOW_NS };
-    uint64_t before = UINT64_MAX;
-    enum lmn_status st = LMN_OK;
-    bool running = true;
-
-    while (st == LMN_OK && running) {
-        char *text;
-
-        st = lmn_job_records(table, id, &text, err);
-        if (st != LMN_OK)
-            break;
-        running = is_running(piece_of(text));
-        if (running && number(piece_of(text), "elapsed_ms") != before) {
-            print_progress(piece_of(text));
-            before = number(piece_of(text), "elapsed_ms");
-        }
-        lmn_text_free(text);
-        if (running)
-            nanosleep(&pause, NULL);
-    }
-    return st;
+    return st == LMN_OK ? output_array(&output, &schema, &array, err) : st;
 }
 
 static int run_job(int argc, char **argv)
 {
     bool json = false, followed = false;
+    struct number peeked = { 0 };
     const char *path = NULL;
     const struct argument options[] = {
-        { "table", ARGUMENT_TEXT, &path },
-        { "follow", ARGUMENT_FLAG, &followed },
-        { "json", ARGUMENT_FLAG, &json },
+        { "table", ARGUMENT_TEXT, &path },    { "follow", ARGUMENT_FLAG, &followed },
+        { "peek", ARGUMENT_NUMBER, &peeked }, { "json", ARGUMENT_FLAG, &json },
         { NULL, ARGUMENT_FLAG, NULL },
     };
     struct lmn_table *table;
@@ -242,16 +142,22 @@ static int run_job(int argc, char **argv)
         return usage(&cmd_job, "the id of one job is wanted");
     st = open_job_table(argv[rest], path, &table, &err);
     if (st == LMN_OK && followed)
-        st = follow(table, argv[rest], &err);
-    if (st == LMN_OK)
+        st = follow_job(table, argv[rest], &err);
+    if (st == LMN_OK && peeked.given)
+        st = peek(table, argv[rest], peeked.value, json, &err);
+    else if (st == LMN_OK)
         st = lmn_job_records(table, argv[rest], &text, &err);
+    if (text == NULL)
+        json = false;
     if (st == LMN_OK && json)
         printf("%s\n", text);
-    else if (st == LMN_OK)
-        print_long(piece_of(text));
+    else if (st == LMN_OK && text != NULL)
+        job_report(piece_of(text));
+    if (st == LMN_OK && followed && text != NULL)
+        code = follow_exit_code(text);
     lmn_text_free(text);
     lmn_table_release(table);
-    return st == LMN_OK ? EXIT_DONE : fail(&err);
+    return st == LMN_OK ? code : fail(&err);
 }
 
 const struct command cmd_jobs = { "jobs", "list jobs, newest first",
@@ -268,12 +174,14 @@ const struct command cmd_jobs = { "jobs", "list jobs, newest first",
 
 const struct command cmd_job = {
     "job", "show one job",
-    "usage: leman job ID [--table PATH] [--follow] [--json]\n"
+    "usage: leman job ID [--table PATH] [--follow | --peek N] [--json]\n"
     "\n"
     "Shows the record of a job: counters, times, why it failed or stopped, what happened.\n"
     "\n"
     "  --table PATH  the table of the job, when it was started by another user or machine\n"
-    "  --follow      show its progress until it has ended\n"
+    "  --follow      show its progress and what happens until it has ended, from any terminal;\n"
+    "                the exit code is then that of the job: 0, 1, 3 or 4\n"
+    "  --peek N      show up to N rows that it has computed and not committed\n"
     "  --json        the record as a JSON object\n",
     run_job
 };

@@ -75,8 +75,7 @@ static enum lmn_status bind(struct fill *fill, struct lmn_table *table,
     return st;
 }
 
-/* What the table keeps of the function. */
-static bool describe(const struct fill *fill, char *text, size_t text_bytes)
+bool fill_describe(const struct fill *fill, const char *before, char *text, size_t text_bytes)
 {
     int len = snprintf(text, text_bytes,
                        "{\"name\":\"%s\",\"version\":\"%s\",\"hash\":\"%s\",\"language\":\"c\","
@@ -87,8 +86,13 @@ static bool describe(const struct fill *fill, char *text, size_t text_bytes)
         len += snprintf(text + len, text_bytes - (size_t)len, "%s\"%s\"", i > 0 ? "," : "",
                         fill->input[i]);
     if (len < (int)text_bytes)
-        len += snprintf(text + len, text_bytes - (size_t)len, "],\"outputs\":[\"%s\"]}",
+        len += snprintf(text + len, text_bytes - (size_t)len, "],\"outputs\":[\"%s\"]",
                         fill->output[0]);
+    if (len < (int)text_bytes && before[0] != '\0')
+        len += snprintf(text + len, text_bytes - (size_t)len, ",\"before\":{\"version\":\"%s\"}",
+                        before);
+    if (len < (int)text_bytes)
+        len += snprintf(text + len, text_bytes - (size_t)len, "}");
     return len < (int)text_bytes;
 }
 
@@ -104,29 +108,13 @@ static enum lmn_status add_column(struct fill *fill, struct lmn_table *table, st
     column = output;
     column.name = fill->output[0];
     column.flags |= ARROW_FLAG_NULLABLE;
-    if (!describe(fill, text, sizeof text))
+    if (!fill_describe(fill, "", text, sizeof text))
         st = lmn_fail(err, LMN_E_INVALID, "the names of %u inputs are too long",
                       fill->function.input_count);
     else
         st = lmn_table_add_function_columns(table, &schema, text, err);
     output.release(&output);
     return st;
-}
-
-/* Is it the function that the column was added with? */
-static enum lmn_status check_known(const struct fill *fill, struct lmn_error *err)
-{
-    struct piece known = piece_of(fill->known);
-    char version[80], name[128];
-
-    piece_text(piece_member(known, "version"), version, sizeof version);
-    if (strcmp(version, fill->function.version) == 0)
-        return LMN_OK;
-    return lmn_fail(err, LMN_E_INVALID,
-                    "column \"%.100s\" is filled by %s in version %.12s, and %.100s is version "
-                    "%.12s: record the change with alter_columns(), or fill another column",
-                    fill->output[0], piece_text(piece_member(known, "name"), name, sizeof name),
-                    version, fill->function.name, fill->function.version);
 }
 
 static enum lmn_status load(struct fill *fill, const char *function, struct lmn_error *err)
@@ -176,9 +164,9 @@ enum lmn_status fill_open(struct fill *fill, struct lmn_table *table, const char
         st = lmn_fail(err, LMN_E_INVALID, "column \"%.100s\" is there, and no function fills it",
                       column);
     } else if (st == LMN_OK) {
-        st = check_known(fill, err);
         if (input_count == 0)
             take_known_inputs(fill);
+        st = fill_change(fill, table, err);
     }
     return st == LMN_OK && added ? add_column(fill, table, err) : st;
 }

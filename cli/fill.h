@@ -16,6 +16,7 @@ struct fill {
     const char *input[FILL_INPUTS_MAX];
     char *known; /* what the table says of the column's function */
     char names[4096];
+    const char *on_change; /* what becomes of values of another version; NULL: that is asked */
 };
 
 /*
@@ -27,8 +28,23 @@ enum lmn_status fill_open(struct fill *fill, struct lmn_table *table, const char
                           struct lmn_error *err);
 void fill_close(struct fill *fill);
 
+/*
+ * The column was added with another version of the function, or still has values of one: do as
+ * fill->on_change says. The function's own text is put together by fill_describe().
+ *
+ * LMN_E_CONFLICT  it says nothing; the message has what it may say
+ */
+enum lmn_status fill_change(struct fill *fill, struct lmn_table *table, struct lmn_error *err);
+
+/* What the table keeps of the function; `before`: the version that has filled cells until now, or
+ * "". False: it is too long. */
+bool fill_describe(const struct fill *fill, const char *before, char *text, size_t text_bytes);
+
 /* Do the arguments ask for a function of a shared object? */
 bool fill_is_c(int argc, char **argv);
+
+/* The exit code for how a job ended. */
+int fill_exit_code(const struct lmn_job_status *status, bool killed);
 
 /* Print how a job ended; returns the exit code for it. */
 int fill_report(const struct lmn_job_status *status, bool json, bool killed, const char *command);

@@ -21,7 +21,7 @@ static const char *state_name(enum lmn_job_state state)
     }
 }
 
-static int exit_code(const struct lmn_job_status *status, bool killed)
+int fill_exit_code(const struct lmn_job_status *status, bool killed)
 {
     switch (status->state) {
     case LMN_JOB_DONE:
@@ -65,6 +65,16 @@ static void report_json(const struct lmn_job_status *status)
     json_end();
 }
 
+/* Where to find what functions have printed. */
+static void report_said(const struct lmn_job_status *status)
+{
+    uint64_t lines = status->log_lines + status->log_lines_dropped;
+
+    if (lines > 0)
+        printf("functions printed %llu lines: leman logs %s\n", (unsigned long long)lines,
+               status->id);
+}
+
 static void report_text(const struct lmn_job_status *status, const char *command)
 {
     if (status->state == LMN_JOB_FAILED)
@@ -88,6 +98,7 @@ static void report_text(const struct lmn_job_status *status, const char *command
                (unsigned long long)(status->rows_checkpointed - status->rows_committed), command);
     else if (status->state == LMN_JOB_STOPPED && command != NULL)
         printf("to go on: %s\n", command);
+    report_said(status);
 }
 
 int fill_report(const struct lmn_job_status *status, bool json, bool killed, const char *command)
@@ -96,7 +107,7 @@ int fill_report(const struct lmn_job_status *status, bool json, bool killed, con
         report_json(status);
     else
         report_text(status, command);
-    return exit_code(status, killed);
+    return fill_exit_code(status, killed);
 }
 
 static void print_sum(struct piece plan)
@@ -116,6 +127,28 @@ static void print_sum(struct piece plan)
     }
 }
 
+/* What of a function's rows is to be done. */
+static void print_rows(struct piece function)
+{
+    uint64_t bytes = piece_number(piece_member(function, "rewritten_bytes"));
+    char text[32];
+
+    printf("%llu rows to compute in %llu fragments: %llu pending, %llu failed, %llu stale, %llu "
+           "finished; %llu are kept, and %llu were computed before\n",
+           (unsigned long long)piece_number(piece_member(function, "todo")),
+           (unsigned long long)piece_number(piece_member(function, "fragments")),
+           (unsigned long long)piece_number(piece_member(function, "pending")),
+           (unsigned long long)piece_number(piece_member(function, "failed")),
+           (unsigned long long)piece_number(piece_member(function, "stale")),
+           (unsigned long long)piece_number(piece_member(function, "finished")),
+           (unsigned long long)piece_number(piece_member(function, "kept")),
+           (unsigned long long)piece_number(piece_member(function, "resumed")));
+    bytes_text(bytes, text, sizeof text);
+    if (bytes != 0)
+        printf("%s of the column are written again: pages without changed rows as they are\n",
+               text);
+}
+
 void fill_print_plan(const char *text, bool json)
 {
     struct piece plan = piece_of(text), functions = piece_member(plan, "functions"), function;
@@ -128,16 +161,7 @@ void fill_print_plan(const char *text, bool json)
         return;
     }
     while (piece_next(&functions, &function))
-        printf(
-            "%llu rows to compute in %llu fragments: %llu pending, %llu failed, %llu stale, %llu "
-            "finished; %llu are kept\n",
-            (unsigned long long)piece_number(piece_member(function, "todo")),
-            (unsigned long long)piece_number(piece_member(function, "fragments")),
-            (unsigned long long)piece_number(piece_member(function, "pending")),
-            (unsigned long long)piece_number(piece_member(function, "failed")),
-            (unsigned long long)piece_number(piece_member(function, "stale")),
-            (unsigned long long)piece_number(piece_member(function, "finished")),
-            (unsigned long long)piece_number(piece_member(function, "kept")));
+        print_rows(function);
     print_sum(plan);
     bytes_text(piece_number(piece_member(machine, "memory_bytes")), memory, sizeof memory);
     printf("machine: %.*s CPU, %llu GPU, %s; %llu workers fit\n", (int)cpus.len, cpus.text,

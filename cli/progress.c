@@ -40,26 +40,61 @@ void bytes_text(uint64_t bytes, char *text, size_t text_bytes)
     snprintf(text, text_bytes, i == 0 ? "%.0f %s" : "%.1f %s", value, unit[i]);
 }
 
+void duration_text(uint64_t ms, char *text, size_t text_bytes)
+{
+    unsigned long long seconds = ms / 1000;
+
+    if (seconds < 3600)
+        snprintf(text, text_bytes, "%llu:%02llu", seconds / 60, seconds % 60);
+    else
+        snprintf(text, text_bytes, "%llu:%02llu:%02llu", seconds / 3600, seconds / 60 % 60,
+                 seconds % 60);
+}
+
+void rate_text(const struct lmn_job_status *status, char *text, size_t text_bytes)
+{
+    double ratio = status->rate > 0 ? status->rate_recent / status->rate : 1;
+    int precise = status->rate_recent < 10 ? 2 : 0;
+
+    if (ratio > 0.9 && ratio < 1.1)
+        snprintf(text, text_bytes, "%.*f rows/s", precise, status->rate_recent);
+    else
+        snprintf(text, text_bytes, "%.*f rows/s (mean %.*f)", precise, status->rate_recent, precise,
+                 status->rate);
+}
+
+void eta_text(const struct lmn_job_status *status, char *text, size_t text_bytes)
+{
+    char low[32], middle[32], high[32];
+
+    text[0] = '\0';
+    if (status->eta_ms == 0)
+        return;
+    duration_text(status->eta_low_ms, low, sizeof low);
+    duration_text(status->eta_ms, middle, sizeof middle);
+    duration_text(status->eta_high_ms, high, sizeof high);
+    if (strcmp(low, high) == 0)
+        snprintf(text, text_bytes, "%s", middle);
+    else
+        snprintf(text, text_bytes, "%s (%s to %s)", middle, low, high);
+}
+
 /* Rows per second, and how long the rest takes. */
 static void speed_text(const struct lmn_job_status *status, char *text, size_t text_bytes)
 {
-    uint64_t seen = status->rows_resumed + status->rows_computed;
-    uint64_t left = status->rows_planned > seen ? status->rows_planned - seen : 0;
-    double rate = status->elapsed_ms > 0
-                      ? (double)status->rows_computed * 1000 / (double)status->elapsed_ms
-                      : 0;
+    char rate[96], eta[112];
 
-    if (rate <= 0)
-        text[0] = '\0';
-    else if (left == 0)
-        snprintf(text, text_bytes, ", %.0f rows/s", rate);
-    else
-        snprintf(text, text_bytes, ", %.0f rows/s, ETA %.0f s", rate, (double)left / rate);
+    text[0] = '\0';
+    if (status->rate <= 0)
+        return;
+    rate_text(status, rate, sizeof rate);
+    eta_text(status, eta, sizeof eta);
+    snprintf(text, text_bytes, ", %s%s%s", rate, eta[0] != '\0' ? ", ETA " : "", eta);
 }
 
 void progress_line(const struct lmn_job_status *status, char *line, size_t line_bytes)
 {
-    char speed[64], memory[32];
+    char speed[256], memory[32];
 
     if (status->message[0] != '\0') {
         snprintf(line, line_bytes, "%s", status->message);

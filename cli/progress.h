@@ -17,6 +17,14 @@ bool progress_wait(struct lmn_job *job, bool quiet);
 /* The counters of a job as one line, without its end. */
 void progress_line(const struct lmn_job_status *status, char *line, size_t line_bytes);
 
+/* "2:05", "26:00:05" */
+void duration_text(uint64_t ms, char *text, size_t text_bytes);
+
+/* "120 rows/s", with the mean where that is another; the time left with its spread, "" when it is
+ * not known. */
+void rate_text(const struct lmn_job_status *status, char *text, size_t text_bytes);
+void eta_text(const struct lmn_job_status *status, char *text, size_t text_bytes);
+
 /* "1.5 GiB" */
 void bytes_text(uint64_t bytes, char *text, size_t text_bytes);
 

@@ -117,6 +117,11 @@ uint64_t piece_number(struct piece value)
     return value.text != NULL ? strtoull(value.text, NULL, 10) : 0;
 }
 
+double piece_real(struct piece value)
+{
+    return value.text != NULL ? strtod(value.text, NULL) : 0;
+}
+
 enum lmn_status open_job_table(const char *id, const char *table, struct lmn_table **table_out,
                                struct lmn_error *err)
 {

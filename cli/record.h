@@ -22,6 +22,7 @@ bool piece_next(struct piece *array, struct piece *item_out);
 /* A string without quotes and escapes; "" when it is none. Returns `into`. */
 const char *piece_text(struct piece value, char *into, size_t into_bytes);
 uint64_t piece_number(struct piece value);
+double piece_real(struct piece value);
 
 /* Open the table of a job: `table` where it is given, otherwise by what is known of the id. */
 enum lmn_status open_job_table(const char *id, const char *table, struct lmn_table **table_out,

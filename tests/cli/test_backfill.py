@@ -3,6 +3,7 @@
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import time
@@ -221,6 +222,15 @@ def test_jobs_job_cancel_discard(leman, path, library):
     assert not list((path / "_leman/fills").glob("*/journal"))
 
 
+def test_jobs_of_tables_that_are_gone_are_forgotten(leman, fill, path, tmp_path):
+    job = result(fill("next", "--inputs", "n", "--json"))["id"]
+    assert job in leman("jobs").stdout.decode()
+    assert (tmp_path / "state/leman/jobs" / job).exists()
+    shutil.rmtree(path)
+    assert job not in leman("jobs").stdout.decode()
+    assert not (tmp_path / "state/leman/jobs" / job).exists()
+
+
 def test_second_job_on_a_column(leman, fill, path, library):
     job = start(path, library, "slow", "--job-id", "first")
     wait_for_rows(leman, path)
@@ -246,7 +256,8 @@ def test_wrong_functions(leman, fill, path, library, tmp_path):
     other = compile_functions(tmp_path, "libold.so", "-DABI=99")
     fails(leman(*column, f"{other}:next"), 2, "version 99", "build it again")
     assert fill("next", "--inputs", "n").returncode == 0
-    fails(fill("bad"), 2, "filled by next", "alter_columns()")
+    fails(fill("bad"), 5, "values are of version", "bad is version", "--on-change recompute")
+    fails(fill("bad", "--on-change", "maybe"), 2, "--on-change is recompute, keep or new_rows")
 
 
 def test_too_large_for_the_machine(fill):
