@@ -20,9 +20,12 @@ struct module_state {
     PyTypeObject *table_type;
     PyTypeObject *buffer_type;
     PyTypeObject *job_type;
+    PyTypeObject *hub_type;
     PyTypeObject *feed_type;
     PyTypeObject *webdataset_type;
     PyTypeObject *array_record_type;
+    PyTypeObject *call_type;
+    PyTypeObject *blob_type;
     PyObject *base_error;
     PyObject *error[16]; /* exception classes by status */
 };
@@ -90,14 +93,35 @@ PyObject *expr_evaluate(PyObject *module, PyObject *args);
 /* Module functions: jobs of a table, and serving one. */
 PyObject *job_plan(PyObject *module, PyObject *args);
 PyObject *job_records(PyObject *module, PyObject *args);
+PyObject *job_logs(PyObject *module, PyObject *args);
+PyObject *job_peek(PyObject *module, PyObject *args);
 PyObject *job_cancel(PyObject *module, PyObject *args);
 PyObject *job_discard(PyObject *module, PyObject *args);
+PyObject *job_end_workers(PyObject *module, PyObject *unused);
 PyObject *worker_serve(PyObject *module, PyObject *args);
+PyObject *worker_forked(PyObject *module, PyObject *unused);
+PyObject *agent_run(PyObject *module, PyObject *args, PyObject *kwargs);
+
+/* Module functions: payloads of blobs that a function returns. */
+PyObject *blobs_begin(PyObject *module, PyObject *args);
+PyObject *blobs_write(PyObject *module, PyObject *args);
+PyObject *blobs_end(PyObject *module, PyObject *capsule);
+PyObject *blobs_drop(PyObject *module, PyObject *capsule);
 
 /* Module functions: functions in C. */
 PyObject *c_function(PyObject *module, PyObject *args);
 PyObject *c_function_bind(PyObject *module, PyObject *args);
 PyObject *c_worker_run(PyObject *module, PyObject *unused);
+
+/* Module functions: environments; pack.c. */
+PyObject *pack_scan(PyObject *module, PyObject *args);
+PyObject *pack_text(PyObject *module, PyObject *capsule);
+PyObject *pack_ship(PyObject *module, PyObject *args);
+PyObject *pack_unpack(PyObject *module, PyObject *args);
+PyObject *pack_put(PyObject *module, PyObject *args);
+PyObject *pack_get(PyObject *module, PyObject *args);
+PyObject *pack_list(PyObject *module, PyObject *args);
+PyObject *pack_remove(PyObject *module, PyObject *args);
 
 /* Types, one per file. */
 PyTypeObject *file_type_new(PyObject *module);
@@ -105,8 +129,15 @@ PyTypeObject *writer_type_new(PyObject *module);
 PyTypeObject *table_type_new(PyObject *module);
 PyTypeObject *buffer_type_new(PyObject *module);
 PyTypeObject *job_type_new(PyObject *module);
+PyTypeObject *hub_type_new(PyObject *module);
 PyTypeObject *feed_type_new(PyObject *module);
 PyTypeObject *webdataset_type_new(PyObject *module);
 PyTypeObject *array_record_type_new(PyObject *module);
+PyTypeObject *blob_type_new(PyObject *module);
+
+/* The blob of a row, or None; table_blob.c. */
+PyObject *table_blob_open(const struct module_state *state, struct lmn_table *table,
+                          const char *column, uint64_t row, bool by_position);
+PyTypeObject *call_type_new(PyObject *module);
 
 #endif

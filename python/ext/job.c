@@ -2,12 +2,14 @@
 #include <leman/c_function.h>
 #include <string.h>
 
+#include "hub.h"
 #include "job.h"
 #include "table.h"
 #include "worker.h"
 
 struct job_object {
     PyObject_HEAD struct lmn_job *job;
+    PyObject *hub; /* NULL: none */
 };
 
 static struct lmn_job *job_of(PyObject *op)
@@ -24,11 +26,11 @@ static struct lmn_table *table_arg(const struct module_state *state, PyObject *o
     return NULL;
 }
 
-/* Job(table, functions, options) plans and starts. */
+/* Job(table, functions, options[, hub]) plans and starts. */
 static PyObject *job_start(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
     const struct module_state *state = PyType_GetModuleState(type);
-    PyObject *table_object, *functions, *options;
+    PyObject *table_object, *functions, *options, *hub = NULL;
     struct job_object *self;
     struct lmn_table *table;
     struct job_args job;
@@ -37,17 +39,19 @@ static PyObject *job_start(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 
     if (kwargs != NULL && PyDict_Size(kwargs) > 0)
         return PyErr_Format(PyExc_TypeError, "Job() takes no keyword arguments");
-    if (!PyArg_ParseTuple(args, "OO!O!", &table_object, &PyList_Type, &functions, &PyDict_Type,
-                          &options))
+    if (!PyArg_ParseTuple(args, "OO!O!|O!", &table_object, &PyList_Type, &functions, &PyDict_Type,
+                          &options, state->hub_type, &hub))
         return NULL;
     table = table_arg(state, table_object);
     if (table == NULL || job_args_read(functions, options, &job) < 0)
         return NULL;
+    job.options.hub = hub != NULL ? hub_of(hub) : NULL;
     self = (struct job_object *)((allocfunc)PyType_GetSlot(type, Py_tp_alloc))(type, 0);
     if (self == NULL) {
         job_args_free(&job);
         return NULL;
     }
+    self->hub = Py_XNewRef(hub);
     Py_BEGIN_ALLOW_THREADS
         st = lmn_job_start(table, job.function, job.function_count, &job.options, &self->job, &err);
     Py_END_ALLOW_THREADS
@@ -65,8 +69,9 @@ static void job_dealloc(PyObject *op)
 
     Py_BEGIN_ALLOW_THREADS
         lmn_job_free(job);
-    Py_END_ALLOW_THREADS((freefunc)PyType_GetSlot(type, Py_tp_free))
-    (op);
+    Py_END_ALLOW_THREADS
+    Py_CLEAR(((struct job_object *)op)->hub);
+    ((freefunc)PyType_GetSlot(type, Py_tp_free))(op);
     Py_DECREF(type);
 }
 
@@ -80,6 +85,7 @@ static PyObject *job_serve(PyObject *op, PyObject *args)
 
     if (!PyArg_ParseTuple(args, "OO", &context.setup, &context.apply))
         return NULL;
+    context.call_type = state_of(op)->call_type;
     Py_BEGIN_ALLOW_THREADS
         st = lmn_job_serve(job_of(op), &ops, &err);
     Py_END_ALLOW_THREADS
@@ -175,7 +181,17 @@ static int put_counts(PyObject *dict, const struct lmn_job_status *status)
         { "read_ms", status->read_ms },
         { "call_ms", status->call_ms },
         { "write_ms", status->write_ms },
+        { "wait_ms", status->wait_ms },
+        { "log_lines", status->log_lines },
+        { "log_lines_dropped", status->log_lines_dropped },
+        { "eta_ms", status->eta_ms },
+        { "eta_low_ms", status->eta_low_ms },
+        { "eta_high_ms", status->eta_high_ms },
+        { "checkpoint_age_ms", status->checkpoint_age_ms },
+        { "commit_age_ms", status->commit_age_ms },
         { "version", status->version },
+        { "calls", status->calls },
+        { "tokens", status->tokens },
     };
 
     for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++) {
@@ -183,6 +199,25 @@ static int put_counts(PyObject *dict, const struct lmn_job_status *status)
             return -1;
     }
     return 0;
+}
+
+static int put_rates(PyObject *dict, const struct lmn_job_status *status)
+{
+    const struct {
+        const char *name;
+        double rate;
+    } rates[] = {
+        { "rate", status->rate },
+        { "rate_recent", status->rate_recent },
+        { "read_rate", status->read_rate },
+        { "write_rate", status->write_rate },
+    };
+
+    for (size_t i = 0; i < sizeof rates / sizeof rates[0]; i++) {
+        if (put(dict, rates[i].name, PyFloat_FromDouble(rates[i].rate)) < 0)
+            return -1;
+    }
+    return put_text(dict, "verdict", status->verdict);
 }
 
 static PyObject *job_status(PyObject *op, PyObject *unused)
@@ -200,7 +235,8 @@ static PyObject *job_status(PyObject *op, PyObject *unused)
     if (put_text(dict, "state", state_name(status.state)) < 0 ||
         put_text(dict, "id", status.id) < 0 || put_text(dict, "message", status.message) < 0 ||
         put(dict, "error", error_object(state_of(op), &status.error)) < 0 ||
-        put_counts(dict, &status) < 0) {
+        put_counts(dict, &status) < 0 || put_rates(dict, &status) < 0 ||
+        put(dict, "cost", PyFloat_FromDouble(status.cost)) < 0) {
         Py_DECREF(dict);
         return NULL;
     }
@@ -312,6 +348,61 @@ PyObject *job_records(PyObject *module, PyObject *args)
     return st == LMN_OK ? text_take(text) : raise_error(state, &err);
 }
 
+/* job_logs(table, id, worker or None, row or None): a JSON array. */
+PyObject *job_logs(PyObject *module, PyObject *args)
+{
+    const struct module_state *state = PyModule_GetState(module);
+    PyObject *table_object, *worker, *row;
+    struct lmn_job_log_options options = { 0 };
+    struct lmn_table *table;
+    const char *id;
+    char *text = NULL;
+    struct lmn_error err;
+    enum lmn_status st;
+
+    if (!PyArg_ParseTuple(args, "OsOO", &table_object, &id, &worker, &row))
+        return NULL;
+    table = table_arg(state, table_object);
+    if (table == NULL)
+        return NULL;
+    options.one_worker = worker != Py_None;
+    options.one_row = row != Py_None;
+    if (options.one_worker)
+        options.worker = PyLong_AsUnsignedLongLong(worker);
+    if (options.one_row && !PyErr_Occurred())
+        options.row = PyLong_AsUnsignedLongLong(row);
+    if (PyErr_Occurred())
+        return NULL;
+    Py_BEGIN_ALLOW_THREADS
+        st = lmn_job_logs(table, id, &options, &text, &err);
+    Py_END_ALLOW_THREADS
+    return st == LMN_OK ? text_take(text) : raise_error(state, &err);
+}
+
+/* job_peek(table, id, column or None, rows): a pair of capsules. */
+PyObject *job_peek(PyObject *module, PyObject *args)
+{
+    const struct module_state *state = PyModule_GetState(module);
+    PyObject *table_object;
+    struct ArrowSchema schema;
+    struct ArrowArray array;
+    struct lmn_table *table;
+    const char *id, *column;
+    unsigned long long rows;
+    struct lmn_error err;
+    enum lmn_status st;
+
+    if (!PyArg_ParseTuple(args, "OszK", &table_object, &id, &column, &rows))
+        return NULL;
+    table = table_arg(state, table_object);
+    if (table == NULL)
+        return NULL;
+    Py_BEGIN_ALLOW_THREADS
+        st = lmn_job_peek(table, id, column, rows, &schema, &array, &err);
+    Py_END_ALLOW_THREADS
+    return st == LMN_OK ? pair_capsules(&schema, &array) : raise_error(state, &err);
+}
+
 /* A call of a table and the id of a job. */
 static PyObject *call_by_id(PyObject *module, PyObject *args,
                             enum lmn_status (*call)(struct lmn_table *, const char *,
@@ -345,4 +436,16 @@ PyObject *job_cancel(PyObject *module, PyObject *args)
 PyObject *job_discard(PyObject *module, PyObject *args)
 {
     return call_by_id(module, args, lmn_job_discard);
+}
+
+PyObject *job_end_workers(PyObject *module, PyObject *unused)
+{
+    uint32_t count;
+
+    (void)module;
+    (void)unused;
+    Py_BEGIN_ALLOW_THREADS
+        count = lmn_job_end_workers();
+    Py_END_ALLOW_THREADS
+    return PyLong_FromUnsignedLong(count);
 }

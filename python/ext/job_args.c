@@ -45,6 +45,15 @@ static const struct member function_members[] = {
     { "failed_fraction_max", MEMBER_DOUBLE, FUNCTION(failed_fraction_max), 0 },
     { "failed_limited", MEMBER_BOOL, FUNCTION(failed_limited), 0 },
     { "failed_unlimited", MEMBER_BOOL, FUNCTION(failed_unlimited), 0 },
+    { "requests_max", MEMBER_U64, FUNCTION(requests_max), 0 },
+    { "requests_window_ms", MEMBER_U64, FUNCTION(requests_window_ms), 0 },
+    { "tokens_max", MEMBER_U64, FUNCTION(tokens_max), 0 },
+    { "tokens_window_ms", MEMBER_U64, FUNCTION(tokens_window_ms), 0 },
+    { "paid", MEMBER_BOOL, FUNCTION(paid), 0 },
+    { "lazy_blobs", MEMBER_BOOL, FUNCTION(lazy_blobs), 0 },
+    { "parallel_setup", MEMBER_BOOL, FUNCTION(parallel_setup), 0 },
+    { "refill", MEMBER_BOOL, FUNCTION(refill), 0 },
+    { "new_rows", MEMBER_BOOL, FUNCTION(new_rows), 0 },
     { NULL, MEMBER_TEXT, 0, 0 },
 };
 
@@ -64,8 +73,16 @@ static const struct member option_members[] = {
     { "worker_restarts_max", MEMBER_U32, OPTION(worker_restarts_max), 0 },
     { "worker", MEMBER_TEXTS, OPTION(worker), 0 },
     { "worker_env", MEMBER_TEXTS, OPTION(worker_env), 0 },
+    { "secret", MEMBER_TEXTS, OPTION(secret), 0 },
+    { "keep_warm", MEMBER_U32, OPTION(keep_warm), 0 },
     { "command", MEMBER_TEXT, OPTION(command), 0 },
+    { "keep_refills", MEMBER_BOOL, OPTION(keep_refills), 0 },
+    { "stall_ms", MEMBER_U64, OPTION(stall_ms), 0 },
+    { "on_finish", MEMBER_TEXT, OPTION(on_finish), 0 },
+    { "metrics", MEMBER_TEXT, OPTION(metrics), 0 },
     { "unsynced", MEMBER_BOOL, OPTION(unsynced), 0 },
+    { "calls_max", MEMBER_U64, OPTION(calls_max), 0 },
+    { "cost_max", MEMBER_DOUBLE, OPTION(cost_max), 0 },
     { NULL, MEMBER_TEXT, 0, 0 },
 };
 

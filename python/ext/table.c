@@ -163,6 +163,18 @@ static PyObject *table_schema(PyObject *op, PyObject *unused)
     return schema_capsule(&schema);
 }
 
+/* blob(column, row, by_position): a blob, or None */
+static PyObject *table_blob(PyObject *op, PyObject *args)
+{
+    const char *column;
+    unsigned long long row;
+    int by_position;
+
+    if (!PyArg_ParseTuple(args, "sKp", &column, &row, &by_position))
+        return NULL;
+    return table_blob_open(state_of(op), table_of(op), column, row, by_position != 0);
+}
+
 static PyObject *table_primary_key(PyObject *op, PyObject *unused)
 {
     struct lmn_name_list list;
@@ -248,6 +260,7 @@ static PyMethodDef table_methods[] = {
     { "scan", WITH_KEYWORDS(table_scan), "A stream of batches, as a capsule." },
     { "next", table_next, METH_O,
       "The next batch of a stream of scan(), as a pair of capsules; None at the end." },
+    { "blob", table_blob, METH_VARARGS, "The blob of a row, by id or position." },
     { "take", WITH_KEYWORDS(table_take), "Rows by position, as a pair of capsules." },
     { "take_ids", WITH_KEYWORDS(table_take_ids), "Rows by row id, as a pair of capsules." },
     { "count", table_count, METH_VARARGS, "How many rows match." },
@@ -272,6 +285,11 @@ static PyMethodDef table_methods[] = {
     { "put_function", table_put_function, METH_VARARGS, "Store code; its hash." },
     { "get_function", table_get_function, METH_VARARGS, "Stored code by its hash." },
     { "errors", table_errors, METH_VARARGS, "Failed cells, as a stream." },
+    { "refill_name", table_refill_name, METH_VARARGS, "The name of a column's refill, or None." },
+    { "refill_indices", table_refill_indices, METH_VARARGS, "Names of indices, as JSON." },
+    { "refill_compare", table_refill_compare, METH_VARARGS, "A column beside its refill." },
+    { "refill_swap", table_refill_swap, METH_O, "Put refills in their columns' places." },
+    { "refill_discard", table_refill_discard, METH_O, "Drop refills." },
     { "versions", table_versions, METH_NOARGS, "All versions, as dicts." },
     { "tags", table_tags, METH_NOARGS, "All tags: (name, branch, version) each." },
     { "branches", table_branches, METH_NOARGS, "All branches: (name, parent, newest) each." },

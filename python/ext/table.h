@@ -81,6 +81,13 @@ PyObject *table_put_function(PyObject *op, PyObject *args);
 PyObject *table_get_function(PyObject *op, PyObject *args);
 PyObject *table_errors(PyObject *op, PyObject *args);
 
+/* Methods: table_refill.c */
+PyObject *table_refill_name(PyObject *op, PyObject *args);
+PyObject *table_refill_indices(PyObject *op, PyObject *args);
+PyObject *table_refill_compare(PyObject *op, PyObject *args);
+PyObject *table_refill_swap(PyObject *op, PyObject *columns);
+PyObject *table_refill_discard(PyObject *op, PyObject *columns);
+
 /* Methods: table_versions.c */
 PyObject *table_versions(PyObject *op, PyObject *unused);
 PyObject *table_tags(PyObject *op, PyObject *unused);

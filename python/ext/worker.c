@@ -5,12 +5,14 @@
 
 /*
  * The exception that is set, as an error: the message of a FunctionError as it is, others with
- * their type. An interrupt is kept, to be raised where the serving was called.
+ * their type. A ConflictError says that another process has to do it. An interrupt is kept, to be
+ * raised where the serving was called.
  */
 static enum lmn_status fail_raised(struct worker_context *context, struct lmn_error *err)
 {
     PyObject *type, *value, *trace, *text, *name;
     const char *message = NULL;
+    enum lmn_status st = LMN_E_UDF;
 
     PyErr_Fetch(&type, &value, &trace);
     PyErr_NormalizeException(&type, &value, &trace);
@@ -28,6 +30,8 @@ static enum lmn_status fail_raised(struct worker_context *context, struct lmn_er
         message = PyUnicode_AsUTF8AndSize(text, NULL);
     if (name != NULL && PyUnicode_CompareWithASCIIString(name, "FunctionError") == 0)
         lmn_fail(err, LMN_E_UDF, "%s", message != NULL ? message : "");
+    else if (name != NULL && PyUnicode_CompareWithASCIIString(name, "ConflictError") == 0)
+        st = lmn_fail(err, LMN_E_CONFLICT, "%s", message != NULL ? message : "");
     else
         lmn_fail(err, LMN_E_UDF, "%s: %s",
                  name != NULL ? PyUnicode_AsUTF8AndSize(name, NULL) : "an exception",
@@ -38,7 +42,7 @@ static enum lmn_status fail_raised(struct worker_context *context, struct lmn_er
     Py_XDECREF(type);
     Py_XDECREF(value);
     Py_XDECREF(trace);
-    return LMN_E_UDF;
+    return st;
 }
 
 static enum lmn_status op_setup(void *op, const void *function, uint64_t len, struct lmn_error *err)
@@ -82,17 +86,32 @@ static PyObject *call_apply(struct worker_context *context, const struct lmn_cal
     PyObject *schema = copied_schema(call->schema);
     PyObject *output = copied_schema(call->output);
     PyObject *ids = row_ids(call);
+    PyObject *port = call_new(context->call_type, call);
+    PyObject *keeping = keeping_begin(&context->keeping, call);
     PyObject *array = NULL, *made = NULL;
 
-    if (schema != NULL && output != NULL && ids != NULL)
+    if (schema != NULL && output != NULL && ids != NULL && port != NULL && keeping != NULL)
         array = array_capsule(call->input);
     if (array != NULL)
-        made = PyObject_CallFunctionObjArgs(context->apply, schema, array, ids, output, NULL);
+        made = PyObject_CallFunctionObjArgs(context->apply, schema, array, ids, output, port,
+                                            keeping, NULL);
+    if (port != NULL)
+        call_end(port);
+    context->keeping.call = NULL;
+    Py_XDECREF(keeping);
+    Py_XDECREF(port);
     Py_XDECREF(schema);
     Py_XDECREF(output);
     Py_XDECREF(ids);
     Py_XDECREF(array);
     return made;
+}
+
+static void clear_errors(struct worker_context *context)
+{
+    Py_CLEAR(context->kept);
+    PyMem_Free(context->error);
+    context->error = NULL;
 }
 
 /* The records of failed rows, a list of pairs, which stays alive with the context. */
@@ -103,7 +122,7 @@ static int take_errors(struct worker_context *context, PyObject *pairs,
 
     if (count < 0)
         return -1;
-    worker_context_clear(context);
+    clear_errors(context);
     context->error = PyMem_Calloc((size_t)count + 1, sizeof *context->error);
     if (context->error == NULL) {
         PyErr_NoMemory();
@@ -126,14 +145,18 @@ static int take_result(struct worker_context *context, PyObject *made,
                        struct lmn_call_result *result_out)
 {
     struct ArrowArray *array;
+    unsigned long long left = 0;
     PyObject *capsule, *pairs;
+    int kept = 0;
 
-    if (!PyArg_ParseTuple(made, "OO!", &capsule, &PyList_Type, &pairs))
+    if (!PyArg_ParseTuple(made, "OO!|Kp", &capsule, &PyList_Type, &pairs, &left, &kept))
         return -1;
     array = PyCapsule_GetPointer(capsule, "arrow_array");
     if (array == NULL || take_errors(context, pairs, result_out) < 0)
         return -1;
     result_out->output = *array;
+    result_out->rows_left = left;
+    result_out->kept = kept;
     array->release = NULL;
     return 0;
 }
@@ -157,14 +180,15 @@ static enum lmn_status op_apply(void *op, const struct lmn_call *call,
 
 struct lmn_worker_ops worker_ops(struct worker_context *context)
 {
-    return (struct lmn_worker_ops){ .setup = op_setup, .apply = op_apply, .context = context };
+    return (struct lmn_worker_ops){
+        .setup = op_setup, .apply = op_apply, .context = context, .asks = true
+    };
 }
 
 void worker_context_clear(struct worker_context *context)
 {
-    Py_CLEAR(context->kept);
-    PyMem_Free(context->error);
-    context->error = NULL;
+    clear_errors(context);
+    keeping_clear(&context->keeping);
 }
 
 /* worker_serve(fd, setup, apply): until the engine closes. */
@@ -178,6 +202,7 @@ PyObject *worker_serve(PyObject *module, PyObject *args)
 
     if (!PyArg_ParseTuple(args, "iOO", &fd, &context.setup, &context.apply))
         return NULL;
+    context.call_type = ((struct module_state *)PyModule_GetState(module))->call_type;
     Py_BEGIN_ALLOW_THREADS
         st = lmn_worker_serve(fd, &ops, &err);
     Py_END_ALLOW_THREADS

@@ -7,19 +7,28 @@
 #ifndef LEMAN_PYTHON_WORKER_H
 #define LEMAN_PYTHON_WORKER_H
 
-#include "core.h"
-
-#include <leman/worker.h>
+#include "keep.h"
 
 /* What serves one thread; the callables are borrowed. */
 struct worker_context {
-    PyObject *setup; /* setup(bytes) */
-    PyObject *apply; /* apply(schema, array, row_ids, output) -> (array, [(row, record)]);
-                        row_ids are bytes of 64-bit numbers */
-    PyObject *kept;  /* the records of the last call, alive until the next */
+    PyTypeObject *call_type; /* borrowed */
+    PyObject *setup;         /* setup(bytes) */
+    PyObject *apply; /* apply(schema, array, row_ids, output, call, keeping) -> (array, [(row,
+                        record)], rows left, whether results are kept); row_ids are bytes of 64-bit
+                        numbers; the last two may be missing; keeping: see keep.h */
+    struct keeping keeping;
+    PyObject *kept; /* the records of the last call, alive until the next */
     struct lmn_call_error *error;
     PyObject *raised; /* an exception that is no failure of the function: an interrupt */
 };
+
+/* A call for the function, and its end: it asks nothing of the job any more. */
+PyObject *call_new(PyTypeObject *type, const struct lmn_call *call);
+void call_end(PyObject *call);
+
+/* The payloads of a call for module functions, None for NULL; and the end of their use. */
+PyObject *blobs_capsule(struct lmn_blobs *blobs);
+void blobs_end_use(PyObject *capsule);
 
 /* The operations of a context, and its end. */
 struct lmn_worker_ops worker_ops(struct worker_context *context);

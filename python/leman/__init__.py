@@ -21,7 +21,10 @@ from leman._core import (
 )
 
 if typing.TYPE_CHECKING:
+    from leman import cluster, environment, functions
     from leman.arrow import Batch, Scan
+    from leman.blobs import blob
+    from leman.crew import shutdown
     from leman.database import Database, connect
     from leman.decorator import Columns, Udf, c_udf, udf
     from leman.expr import Array, evaluate
@@ -39,15 +42,21 @@ if typing.TYPE_CHECKING:
         retry_transient,
         skip_on_error,
     )
+    from leman.rate import RateLimit
+    from leman.ray_options import ArrayRecordOptions, FileOptions, RayOptions, ReadOptions
     from leman.records import ArrayRecordFile, array_record, write_array_record
     from leman.sources import arrow_ipc, csv, files, jsonl, parquet
     from leman.space_dataset import space
-    from leman.table import CleanupResult, CompactResult, Table, VerifyResult, create, open
+    from leman.spent import usage
+    from leman.table import Table, create, open
+    from leman.versions import CleanupResult, CompactResult, VerifyResult
 
 # What each module defines; it is imported when one of its names is used first, as workers and short
 # scripts start faster without the others.
 _MODULES = {
     "leman.arrow": "Batch Scan",
+    "leman.blobs": "blob",
+    "leman.crew": "shutdown",
     "leman.database": "Database connect",
     "leman.expr": "Array evaluate",
     "leman.feed": "Feed",
@@ -56,10 +65,14 @@ _MODULES = {
     "leman.jobs": "BackfillResult Job",
     "leman.merge": "MergeBuilder MergeResult",
     "leman.policy": "Fail Retry Skip fail_fast retry_all retry_transient skip_on_error",
+    "leman.rate": "RateLimit",
+    "leman.ray_options": "ArrayRecordOptions FileOptions RayOptions ReadOptions",
     "leman.records": "ArrayRecordFile array_record write_array_record",
     "leman.sources": "arrow_ipc csv files jsonl parquet",
     "leman.space_dataset": "space",
-    "leman.table": "CleanupResult CompactResult Table VerifyResult create open",
+    "leman.spent": "usage",
+    "leman.table": "Table create open",
+    "leman.versions": "CleanupResult CompactResult VerifyResult",
     "leman.decorator": "Columns Udf c_udf udf",
 }
 _HOMES = {name: module for module, names in _MODULES.items() for name in names.split()}
@@ -68,6 +81,7 @@ __all__ = [
     "Array",
     "BackfillResult",
     "ArrayRecordFile",
+    "ArrayRecordOptions",
     "Batch",
     "BlobFile",
     "CancelledError",
@@ -80,6 +94,7 @@ __all__ = [
     "ExistsError",
     "Fail",
     "Feed",
+    "FileOptions",
     "FileWriter",
     "FunctionError",
     "InvalidError",
@@ -92,6 +107,9 @@ __all__ = [
     "MergeBuilder",
     "MergeResult",
     "NotFoundError",
+    "RateLimit",
+    "RayOptions",
+    "ReadOptions",
     "Retry",
     "Problem",
     "Scan",
@@ -104,19 +122,25 @@ __all__ = [
     "VerifyResult",
     "__version__",
     "c_udf",
+    "cluster",
     "array_record",
     "arrow_ipc",
+    "blob",
     "connect",
     "create",
+    "environment",
     "csv",
     "evaluate",
     "fail_fast",
     "open",
     "retry_all",
     "retry_transient",
+    "shutdown",
     "skip_on_error",
     "udf",
+    "usage",
     "files",
+    "functions",
     "jsonl",
     "open",
     "parquet",
@@ -127,7 +151,13 @@ __all__ = [
 ]
 
 
+# Modules that are used by their own name: leman.cluster.local().
+_SUBMODULES = {"cluster", "environment", "functions"}
+
+
 def __getattr__(name):
+    if name in _SUBMODULES:
+        return importlib.import_module(f"leman.{name}")
     home = _HOMES.get(name)
     if home is None:
         raise AttributeError(f"module 'leman' has no attribute {name!r}")

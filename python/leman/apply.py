@@ -1,14 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """Call a function over the rows of a batch: values in, a column and failed rows out."""
 
+import functools
 import json
 import os
 import signal
 import threading
-import time
 import traceback
 
-from leman import _core, datatypes
+from leman import _core, datatypes, prints, secret
+from leman import blobs as blob_values
+from leman.meter import Meter, Stopped, metered, rest
+from leman.rate import retry_after
+from leman.spent import counting
 
 _PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
 _CHUNK_ROWS = 1024  # rows that are values of Python at a time: what a processor's cache holds
@@ -55,7 +59,7 @@ def own_frames(error):
     ]
     lines = traceback.format_list(frames[-_FRAMES_MAX:])
     lines += traceback.format_exception_only(type(error), error)
-    return _shorten("".join(lines), _TRACEBACK_CHARS)
+    return _shorten(secret.redact("".join(lines)), _TRACEBACK_CHARS)
 
 
 class _Alarm:
@@ -98,11 +102,11 @@ class Failure:
         )
         self.records[row] = {
             "type": type(error).__name__,
-            "message": _shorten(str(error), 2000),
+            "message": _shorten(secret.redact(str(error)), 2000),
             "traceback": own_frames(error),
             "column": self.column,
             "row": row_id,
-            "inputs": shown,
+            "inputs": secret.redact(shown),
             "attempts": attempts,
             "repeat": f"{self.udf.name}.test(table, row_ids=[{row_id}])",
         }
@@ -134,82 +138,177 @@ class Applier:
         self.single = udf.signature.outputs is None
         self.policy = udf.options.policy
         self.timeout = udf.options.timeout
+        self.fills_blobs = blob_values.fills_blobs(udf)
         self.function = udf.fresh() if function is None else function
+        self.meter = Meter(udf.options.rate_limit)
+        self.rows_max = None  # of a call, where a GPU had no memory for more
+        self.is_async = udf.is_async
+        self.in_flight = udf.options.async_concurrency
+        if self.is_async and self.kind != "scalar":
+            from leman.apply_async import blocking
+
+            self.function = blocking(self.function, self.timeout)
+            self.timeout = None
         annotations = list(udf.signature.annotations.values())
+        self.files = [
+            position
+            for position, annotation in enumerate(annotations)
+            if blob_values.is_blob_file(annotation)
+        ]
         self.numpy = [
             position
             for position, annotation in enumerate(annotations)
             if datatypes.is_numpy_array(datatypes.strip_optional(annotation)[0])
         ]
 
-    def __call__(self, schema, array, row_ids, output):
+    def __call__(self, schema, array, row_ids, output, port=None, keeping=None):
         """Capsules of a batch, the id of each row, the capsule of the struct wanted.
 
-        row_ids: a sequence, or bytes of 64-bit numbers.
+        row_ids: a sequence, or bytes of 64-bit numbers. port: what the job lets calls ask, or None.
+        keeping: rows that are finished, row -> value, begin(row) and keep(value), which say what
+        becomes of the others one by one.
 
-        The capsules are used up. Returns (capsule of the results, [(row, record of its failure)]).
+        The capsules are used up. Returns (capsule of the results, [(row, record of its failure)],
+        rows at the end that the job left because it stops, whether results are durable already).
         """
         if isinstance(row_ids, bytes):
             row_ids = memoryview(row_ids).cast("Q")
         failure = Failure(self.udf, self.column, row_ids, self.inputs)
-        if self.kind == "scalar":
-            made = self._by_rows(schema, array, len(row_ids), output, failure)
-        else:
-            from leman.apply_arrow import apply_batches
+        if port is not None and port.blobs is not None and self.kind == "scalar":
+            output = blob_values.placed(output)
+        with counting() as spent, prints.Call(row_ids):
+            if self.kind == "scalar":
+                made = self._by_rows(schema, array, len(row_ids), output, failure, port, keeping)
+            else:
+                from leman.apply_arrow import apply_batches
 
-            made = apply_batches(self, schema, array, output, failure)
-        return made, failure.sorted() if failure.records else []
+                made = apply_batches(self, schema, array, output, failure, port)
+        if port is not None and (spent.tokens or spent.cost):
+            port.used(0, spent.tokens, spent.cost)
+        kept = self.is_async and self.kind == "scalar"
+        left = len(row_ids) - _core.array_length(made)
+        return made, failure.sorted() if failure.records else [], left, kept
+
+    def asking(self, port):
+        """What is called: the function, with its limit of time, asking the job before each call."""
+        function = self.function
+        if self.fills_blobs and self.kind == "scalar":
+            function = blob_values.storing(function, self.udf, port)
+        if self.timeout is not None:
+            function = functools.partial(self._timed, function)
+        if port is None or not port.metered:
+            return function
+        return metered(function, self.meter, port)
+
+    def pause(self, error, seconds, port):
+        """Wait before another attempt."""
+        if port is None or not port.metered:  # otherwise all calls of the job wait for it
+            seconds = max(seconds, retry_after(error) or 0.0)
+        rest(port, seconds)
 
     # One row at a time
 
-    def _columns(self, schema, array, start, count):
+    def _columns(self, schema, array, start, count, port):
         columns = _core.values_columns(schema, array, start, count, self.numpy)
         for position in self.numpy:
             columns[position] = numpy_column(schema, array, position, start, count)
+        for position in self.files:
+            name = self.inputs[position]
+            columns[position] = blob_values.files(columns[position], name, start, port)
         return columns
 
-    def _by_rows(self, schema, array, count, output, failure):
-        results = []
-        for start in range(0, count, _CHUNK_ROWS):
-            columns = self._columns(schema, array, start, min(_CHUNK_ROWS, count - start))
-            self._chunk(columns, start, results, failure)
+    def _by_rows(self, schema, array, count, output, failure, port, keeping):
+        results = [] if self.is_async else prints.by_rows([])
+        try:
+            for start in range(0, count, _CHUNK_ROWS):
+                columns = self._columns(schema, array, start, min(_CHUNK_ROWS, count - start), port)
+                if self.is_async:
+                    self._in_flight(columns, start, results, failure, output, port)
+                else:
+                    self._chunk(columns, start, results, failure, port, keeping)
+        except Stopped:
+            pass  # what is computed counts
         made, wrong = _core.values_array(output, results, self.single)
         if wrong:
             made = self._wrong(schema, array, output, results, wrong, failure)
         return made
 
-    def _chunk(self, columns, start, results, failure):
+    def _in_flight(self, columns, start, results, failure, output, port):
+        """Append the results of the rows from `start` on, many of which are called at once."""
+        from leman.apply_async import Keeper, Rows
+
+        def make(value):
+            made, wrong = _core.values_array(output, [value], self.single)
+            return None if wrong else made
+
+        keep = Keeper(port, make) if port is not None and port.paid else None
+        made = Rows(self, columns, start, failure, port, keep).run()
+        results.extend(self._stored(made, columns, start, failure, port))
+        if len(made) < len(columns[0]):
+            raise Stopped
+
+    def _stored(self, values, columns, start, failure, port):
+        """Values that coroutines gave, their blobs put into the table by the job's own thread."""
+        if not self.fills_blobs:
+            return values
+        store = blob_values.storing(lambda value: value, self.udf, port)
+        made = []
+        for value in values:
+            try:
+                made.append(store(value))
+            except Exception as error:
+                row = len(made)
+                failure.add(start + row, error, 1, [column[row] for column in columns])
+                if self.policy.decide(error, 1)[0] == "fail":
+                    raise failure.job_error(start + row) from error
+                made.append(None)
+        return made
+
+    def _chunk(self, columns, start, results, failure, port, keeping):
         """Append the results of the rows from `start` on."""
         iterators = [iter(column) for column in columns]
-        function = self.function if self.timeout is None else self._timed
+        function = asking = self.asking(port)
         end = start + len(columns[0])
+        # What stands for a blob is good in this call only, and not kept beyond it.
+        finished, begin, keep = (not self.fills_blobs and keeping) or (None, None, None)
+        if finished:
+            function = recalled(function, finished)
+            iterators.insert(0, iter(range(start, end)))
+        if begin:
+            begin(start)
         while len(results) < end:
             try:
                 # What map() has given before a row raises stays, and the iterators stand behind it.
-                results.extend(map(function, *iterators))
+                rows = map(function, *iterators)
+                results.extend(map(keep, rows) if keep else rows)
                 if len(results) == end:
                     break
                 raise RuntimeError("the function raised StopIteration")
             except (Exception, SystemExit) as error:
                 row = len(results)
                 arguments = [column[row - start] for column in columns]
-                results.append(self._again(row, arguments, error, failure))
+                again = functools.partial(self._again, asking, port)
+                results.append(again(row, arguments, error, failure))
+                if begin and row in failure.records:
+                    begin(row + 1)
+                elif keep:
+                    keep(results[row])
 
-    def _timed(self, *arguments):
+    def _timed(self, function, *arguments):
         with _Alarm(self.timeout):
-            return self.function(*arguments)
+            return function(*arguments)
 
-    def _again(self, row, arguments, error, failure):
+    def _again(self, function, port, row, arguments, error, failure):
         """A row has raised: what the policy says. None where it stays failed."""
         attempts = 1
         while True:
             action, seconds = self.policy.decide(error, attempts)
             if action != "retry":
                 break
-            time.sleep(seconds)
+            self.pause(error, seconds, port)
             attempts += 1
             try:
-                return self._timed(*arguments)
+                return function(*arguments)
             except (Exception, SystemExit) as again:
                 error = again
         failure.add(row, error, attempts, arguments)
@@ -224,13 +323,22 @@ class Applier:
                 continue
             results[row] = None
             error = WrongResultError(f"{self.udf.name}() returned {text}")
-            failure.add(row, error, 1, [c[0] for c in self._columns(schema, array, row, 1)])
+            failure.add(row, error, 1, [c[0] for c in self._columns(schema, array, row, 1, None)])
             if self.policy.decide(error, 1)[0] == "fail":
                 raise failure.job_error(row) from None
         made, left = _core.values_array(output, results, self.single)
         if left:
             raise _core.FunctionError(f"{self.udf.name}() returned {left[0][1]}")
         return made
+
+
+def recalled(function, finished):
+    """The function, given the number of the row first, but for rows whose value is known."""
+
+    def recall(row, *arguments):
+        return finished[row] if row in finished else function(*arguments)
+
+    return recall
 
 
 def numpy_column(schema, array, position, start, count):

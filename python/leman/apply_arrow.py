@@ -1,21 +1,24 @@
 # SPDX-License-Identifier: Apache-2.0
 """Functions over Arrow arrays and batches: called for many rows, narrowed to those that fail."""
 
-import time
-
 import pyarrow as pa
 
-from leman.apply import WrongResultError, _Alarm
+from leman.apply import WrongResultError
 from leman.arrow import Batch, SchemaCapsule
 from leman.data import castable
+from leman.gpu import give_back_memory, is_out_of_memory
+from leman.meter import Stopped
 
 
-def apply_batches(applier, schema, array, output, failure):
+def apply_batches(applier, schema, array, output, failure, port=None):
     """The results of a batch as a capsule; rows that fail are null and told to `failure`."""
     wanted = pa.schema(SchemaCapsule(output))
     batch = pa.record_batch(Batch(schema, array))
     pieces = []
-    _Narrowing(applier, wanted, batch, failure).run(0, batch.num_rows, pieces)
+    try:
+        _Narrowing(applier, wanted, batch, failure, port).run(0, batch.num_rows, pieces)
+    except Stopped:
+        pieces.append([pa.nulls(0, field.type) for field in wanted])  # what is computed counts
     columns = [
         pa.concat_arrays([piece[i] for piece in pieces]) if len(pieces) != 1 else pieces[0][i]
         for i in range(len(wanted))
@@ -27,8 +30,11 @@ def apply_batches(applier, schema, array, output, failure):
 class _Narrowing:
     """Halves what raises until the rows that cause it stand alone."""
 
-    def __init__(self, applier, wanted, batch, failure):
+    def __init__(self, applier, wanted, batch, failure, port):
         self.applier = applier
+        self.port = port
+        self.function = applier.asking(port)
+        self.rows_before = applier.rows_max
         self.wanted = wanted
         self.batch = batch
         self.failure = failure
@@ -37,18 +43,30 @@ class _Narrowing:
         """Append the columns of rows [start, start + count) to `pieces`, a piece per call."""
         attempts = 1
         while True:
+            most = self.applier.rows_max
+            if most is not None and count > most:
+                self._parts(start, count, most, pieces)
+                return
             rows = self.batch.slice(start, count)
             try:
                 pieces.append(self._call(rows))
                 return
             except (Exception, SystemExit) as raised:
                 error = raised
+            if count > 1 and is_out_of_memory(error):
+                give_back_memory(error)
+                self.applier.rows_max = count // 2  # from now on
+                continue
             action, seconds = self.applier.policy.decide(error, attempts)
             if action != "retry":
                 break
-            time.sleep(seconds)
+            self.applier.pause(error, seconds, self.port)
             attempts += 1
         self._failed(start, count, error, attempts, action, pieces)
+
+    def _parts(self, start, count, most, pieces):
+        for first in range(start, start + count, most):
+            self.run(first, min(most, start + count - first), pieces)
 
     def _failed(self, start, count, error, attempts, action, pieces):
         if count > 1 and not isinstance(error, WrongResultError):
@@ -56,6 +74,8 @@ class _Narrowing:
             self.run(start, half, pieces)
             self.run(start + half, count - half, pieces)
             return
+        if is_out_of_memory(error):  # of one row: other batches may be as large as before
+            self.applier.rows_max = self.rows_before
         for row in range(start, start + count):
             inputs = [column[row].as_py() for column in self.batch.columns]
             self.failure.add(row, error, attempts, inputs)
@@ -66,8 +86,7 @@ class _Narrowing:
     def _call(self, rows):
         applier = self.applier
         arguments = [rows] if applier.kind == "batch" else rows.columns
-        with _Alarm(applier.timeout):
-            result = applier.function(*arguments)
+        result = self.function(*arguments)
         name = applier.udf.name
         if applier.single:
             return [as_column(name, result, self.wanted.field(0), rows.num_rows)]

@@ -6,12 +6,26 @@ import math
 import os
 import shlex
 import sys
+import uuid
 
-from leman import _core, function, registry
+from leman import (
+    _core,
+    change,
+    dependencies,
+    function,
+    limits,
+    refill,
+    registry,
+    secret,
+    watching,
+)
 from leman.decorator import parse_bytes, refuse_options
 from leman.jobs import Job
+from leman.manifest import Manifest
+from leman.placement import Placement
 
 _GRACE_SECONDS = 5
+_WARM = {None: 0, True: 1, False: 2}
 _NARROWING = 12  # calls that narrowing a batch to one row may add
 
 
@@ -68,9 +82,16 @@ class Request:
         max_worker_restarts=3,
         job_id=None,
         on_change=None,
+        swap=None,
+        stale_inputs="refuse",
         trust=None,
+        keep_warm=None,
+        max_calls=None,
+        max_cost=None,
         **others,
     ):
+        watched = watching.take(others)
+        self.placement = Placement.of_job(others)
         refuse_options("backfill()", others)
         self.table = table
         self.columns = [columns] if isinstance(columns, str) else list(columns)
@@ -99,30 +120,53 @@ class Request:
             "deadline_ms": _seconds("timeout", timeout),
             "wait_ms": _seconds("wait_timeout", wait_timeout),
             "worker_restarts_max": _whole("max_worker_restarts", max_worker_restarts),
-            "command": shlex.join(sys.argv),
+            "keep_warm": _WARM.get(keep_warm, 0),
+            "calls_max": _whole("max_calls", max_calls),
+            "cost_max": limits.cost("max_cost", max_cost),
+            **watched,
         }
+        if keep_warm not in _WARM:
+            raise ValueError(f"keep_warm is True or False, not {keep_warm!r}")
         self.core = table._core
         if read_version is not None:
             self.core = table.at(read_version)
+        change.check_option(on_change)
+        self.columns = dependencies.complete(table, self.columns, where, stale_inputs)
         self.name = ", ".join(self.columns)
-        self._load(trust)
+        self._load(trust, on_change)
+        self._give_secrets()
         self._choose_worker()
-        self._check_change(on_change)
+        change.decide(self, on_change, swap)
 
-    def _load(self, trust):
+    def _load(self, trust, on_change):
         """The functions, each once; one that fills several columns is named by any of them."""
         self.functions = []
         self.udfs = {}
         covered = set()
+        job = uuid.uuid4().hex
         for column in self.columns:
             if column in covered:
                 continue
-            udf, inputs, outputs, code = registry.load(self.table, column, trust)
+            udf, inputs, outputs, code = registry.load(self.table, column, trust, on_change)
             covered.update(outputs)
             if udf.language == "python":
-                code = function.with_environment(code)
+                code = function.with_environment(code, udf, job)
             self.udfs[code] = udf, inputs, outputs
             self.functions.append(self._describe(udf, inputs, outputs, code))
+
+    def _give_secrets(self):
+        """Values of secrets go into the environment of workers, and into no record of the job."""
+        found = {}
+        for udf, _, _ in self.udfs.values():
+            found |= secret.demand(udf)
+        secret.cover(found)
+        if found:
+            texts = [f"{name}={value}" for name, value in found.items()]
+            self.options["worker_env"] = self.options["secret"] = texts
+        self.options["command"] = shlex.join(map(secret.redact, sys.argv))
+        where = self.options["where"]
+        if where is not None and secret.redact(where) != where:
+            raise ValueError(f"where= holds the value of a secret: {secret.redact(where)}")
 
     def _choose_worker(self):
         languages = {udf.language for udf, _, _ in self.udfs.values()}
@@ -149,6 +193,7 @@ class Request:
             "batch_rows": given["batch_size"] or options.batch_size or 0,
             "checkpoint_rows": given["checkpoint_size"] or options.checkpoint_size or 0,
             **options.policy.limits(),
+            **limits.of_function(udf, given["batch_size"] or options.batch_size),
         }
         if options.timeout is not None:
             self._limit_calls(udf, described)
@@ -161,35 +206,34 @@ class Request:
             seconds = udf.options.timeout
         elif udf.signature.kind == "scalar":
             described["batch_rows"] = described["batch_rows"] or 1
-            seconds *= described["batch_rows"]
+            at_once = udf.options.async_concurrency if udf.is_async else 1
+            seconds *= math.ceil(described["batch_rows"] / at_once)
         else:
             seconds *= _NARROWING
         described["call_timeout_ms"] = min(math.ceil((seconds + _GRACE_SECONDS) * 1000), 2**32 - 1)
 
-    def _check_change(self, on_change):
-        """A changed function computes nothing again by itself."""
-        if on_change not in (None, "keep", "recompute"):
-            raise ValueError(
-                'on_change is "keep" (rows that have a value of the earlier function keep it) or '
-                f'"recompute" (all rows are computed again), not {on_change!r}'
-            )
-        if on_change == "recompute":
-            self.options["recompute"] = True
-        if on_change is not None or self.options["recompute"]:
-            return
-        for described in self.functions:
-            column = described["output"][0]
-            count = registry.cells_of_others(self.table, column, described["version"])
-            if count:
-                raise _core.ConflictError(
-                    f"column {column!r} has {count:,} values of another version of its function; "
-                    'say on_change="keep" to leave them and fill the other rows, or '
-                    'on_change="recompute" to compute all rows again'
-                )
+    def _check_packages(self):
+        """Workers of this machine use what is installed here."""
+        for udf, _, _ in self.udfs.values():
+            if udf.options.manifest is not None:
+                Manifest.from_description(udf.options.manifest).check_here(f"{udf.name}()")
 
     def start(self):
+        if self.placement.engine == "ray" and not self.in_process:
+            from leman.ray_engine import start
+
+            return start(self)
+        self._check_packages()
         core = _core.Job(self.core, self.functions, self.options)
         return Job(core, self.name, self.table, self._serve() if self.in_process else None)
+
+    def run(self, progress):
+        """Run to the end, and say what is left to decide."""
+        result = self.start().run(progress)
+        left = refill.note(self.table, self.columns)
+        if left and progress is not False:
+            print(left, file=sys.stderr)
+        return result
 
     def _serve(self):
         """What a job without workers calls in this process, where a debugger sees it."""
@@ -201,10 +245,12 @@ class Request:
 
         def setup(code):
             udf, inputs, outputs = self.udfs[code]
-            current[:] = [Applier(udf, inputs, outputs)]
+            with secret.guarded():
+                current[:] = [Applier(udf, inputs, outputs)]
 
-        def apply(schema, array, row_ids, output):
-            return current[0](schema, array, row_ids, output)
+        def apply(*batch):
+            with secret.guarded():
+                return current[0](*batch)
 
         return setup, apply
 

@@ -9,7 +9,7 @@ import os
 import sys
 
 import leman
-from leman import _core, registry
+from leman import _core, change, dependencies, registry, watching
 from leman.decorator import as_udf
 
 DONE, FAILED, USAGE, DONE_FAILED, STOPPED, CONFLICT, KILLED = 0, 1, 2, 3, 4, 5, 130
@@ -60,14 +60,21 @@ def parser():
     made.add_argument("--checkpoint-size", type=int)
     made.add_argument("--commit-granularity", type=int)
     made.add_argument("--max-rows", type=int)
+    made.add_argument("--max-calls", type=int)
+    made.add_argument("--max-cost", type=float)
     made.add_argument("--timeout", type=float)
     made.add_argument("--wait-timeout", type=float, default=600)
     made.add_argument("--job-id")
-    made.add_argument("--on-change", choices=["keep", "recompute"])
+    made.add_argument("--on-change", choices=list(change.ON_CHANGE))
+    made.add_argument("--no-swap", action="store_true")
+    made.add_argument("--stale-inputs", choices=dependencies.STALE_INPUTS, default="refuse")
     made.add_argument("--trust")
+    made.add_argument("--engine", choices=["local", "ray"])
     made.add_argument("--dry-run", action="store_true")
     made.add_argument("--sample", type=int, default=0)
     made.add_argument("--json", action="store_true")
+    made.add_argument("--detach", action="store_true")
+    watching.add_arguments(made)
     return made
 
 
@@ -82,11 +89,17 @@ def _options(given):
         "checkpoint_size": given.checkpoint_size,
         "commit_granularity": given.commit_granularity,
         "max_rows": given.max_rows,
+        "max_calls": given.max_calls,
+        "max_cost": given.max_cost,
         "timeout": given.timeout,
         "wait_timeout": given.wait_timeout,
         "job_id": given.job_id,
         "on_change": given.on_change,
+        "swap": False if given.no_swap else None,
+        "stale_inputs": given.stale_inputs,
         "trust": given.trust,
+        **watching.arguments_of(given),
+        "engine": given.engine,
     }
 
 
@@ -96,7 +109,8 @@ def _register(table, given):
     udf = load_function(given.fn)
     inputs = None if given.inputs is None else given.inputs.split(",")
     names = given.column if udf.signature.outputs is None else None
-    registry.add_functions(table, [(names, udf, inputs)])
+    if not change.register(table, given.column[0], udf, inputs, given.on_change):
+        registry.add_functions(table, [(names, udf, inputs)])
 
 
 def _print(result, as_json):
@@ -111,6 +125,10 @@ def run(given):
     if given.dry_run:
         plan = table.plan_backfill(given.column, sample=given.sample, **_options(given))
         print(json.dumps(plan) if given.json else plan)
+        return DONE
+    if given.detach:
+        job = table.backfill(given.column, detach=True, **_options(given))
+        print(json.dumps({"id": job.id}) if given.json else f"job {job.id}")
         return DONE
     try:
         result = table.backfill(given.column, **_options(given))

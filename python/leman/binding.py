@@ -4,7 +4,7 @@
 import difflib
 import typing
 
-from leman import _core, datatypes
+from leman import _core, blobs, datatypes
 
 
 class Binding:
@@ -39,16 +39,20 @@ class Binding:
     def _check_types(self, fields):
         name = self.udf.name
         annotations = list(self.udf.signature.annotations.items())
+        bound = []
         for position, path in enumerate(self.inputs):
             kind = find_field(fields, path, f"{name}()")
             if self.udf.signature.kind != "scalar" or position >= len(annotations):
                 continue
             argument, annotation = annotations[position]
+            bound.append((argument, annotation, path, kind))
             if annotation is not None and not accepts(annotation, kind):
                 raise _core.InvalidError(
                     f"{name}(): {argument!r} is annotated as {_shown(annotation)}, and column "
                     f"{path!r} is {datatypes.type_name(kind)}"
                 )
+
+        blobs.check_files(name, bound)
 
     def numpy_inputs(self):
         """The positions of arguments that are wanted as numpy arrays."""

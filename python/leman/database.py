@@ -109,6 +109,15 @@ class Database:
 
     list_tables = table_names
 
+    def context(self, cluster, environment=None):
+        """Run the jobs of a ``with`` block on a cluster, such as ``leman.cluster.local()``.
+
+        environment: what their workers import modules from, of ``leman.environment.capture()``.
+        """
+        from leman.context import context
+
+        return context(cluster, environment)
+
     def jobs(self):
         """The jobs of all tables, newest first."""
         from leman.jobs import jobs_of
@@ -120,6 +129,30 @@ class Database:
         from leman.jobs import job_of
 
         return job_of([self.open_table(name) for name in self.table_names()], job_id)
+
+    def define_cluster(self, cluster):
+        """Keep a cluster (``leman.cluster``) under its name, in place of one that is there."""
+        from leman import cluster_store
+
+        cluster_store.define(self._root, cluster)
+
+    def open_cluster(self, name):
+        """A cluster that was defined, by its name."""
+        from leman import cluster_store
+
+        return cluster_store.load(self._root, name)
+
+    def list_clusters(self):
+        """The clusters that were defined, by name."""
+        from leman import cluster_store
+
+        return [self.open_cluster(name) for name in cluster_store.names(self._root)]
+
+    def delete_cluster(self, name):
+        """Forget a cluster that was defined; what runs of it stays."""
+        from leman import cluster_store
+
+        cluster_store.delete(self._root, name)
 
     def __iter__(self):
         return iter(self.table_names())

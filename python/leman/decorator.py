@@ -9,11 +9,15 @@ import re
 import sys
 import typing
 
-from leman import _core, datatypes
+from leman import _core, blobs, datatypes, manifest, secret, source
 from leman.fingerprint import version_of
+from leman.placement import Placement
 from leman.policy import Policy
+from leman.rate import as_rate_limit
 
 T = typing.TypeVar("T")
+
+ASYNC_CONCURRENCY = 32  # calls in flight of a worker's thread, unless a function says
 
 _UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 _UNITS |= {f"{letter}i": 1 << (10 * power) for power, letter in enumerate("KMGT", 1)}
@@ -31,7 +35,7 @@ NOT_OFFERED = {
     "update_mode": "rows that are not computed again keep their values without being rewritten",
     "error_handling": "say it with on_error=",
     "auto_backfill": "nothing runs by itself; call backfill()",
-    "manifest": "workers use this environment",
+    "manifest": "give it to udf()",
     "cluster": "workers run on this machine",
     "cuda": "say num_gpus=1",
     "refresh_status_secs": "progress moves with every batch",
@@ -92,8 +96,15 @@ class Options:
         timeout=None,
         on_error=None,
         field_metadata=None,
+        secrets=None,
+        async_concurrency=None,
+        rate_limit=None,
+        paid=False,
+        parallel_setup=False,
         **others,
     ):
+        self.placement = Placement.of_function(others)
+        self.manifest = manifest.of_function(others)
         refuse_options("udf()", others)
         if isinstance(input_columns, str) or not all(
             isinstance(name, str) for name in input_columns or ()
@@ -113,6 +124,20 @@ class Options:
         self.timeout = _number("timeout", timeout, 0.001)
         self.policy = Policy(on_error)
         self.field_metadata = dict(field_metadata or {})
+        self.secrets = secret.check_names(secrets)
+        given = ASYNC_CONCURRENCY if async_concurrency is None else async_concurrency
+        self.async_concurrency = _number("async_concurrency", given, 1, True)
+        self.rate_limit = as_rate_limit(rate_limit)
+        self.paid = bool(paid)
+        self.parallel_setup = bool(parallel_setup)
+
+    # Of functions that were stored before these were there.
+    secrets = ()
+    manifest = None
+    async_concurrency = ASYNC_CONCURRENCY
+    rate_limit = None
+    paid = False
+    parallel_setup = False
 
     def __getstate__(self):
         """Without the type, which the signature holds: workers need no pyarrow to read this."""
@@ -234,9 +259,15 @@ class Udf:
         self.signature = signature or Signature(
             self.name, function.__call__ if is_object else function, options
         )
+        if options.paid and blobs.fills_blobs(self):
+            raise TypeError(
+                f"{self.name}() gives blobs, which paid=True does not keep one by one; "
+                "checkpoint_size=1 makes each durable before the next call"
+            )
         self._live = None
         if not is_object:
             functools.update_wrapper(self, function)
+            source.keep(function)
 
     def __repr__(self):
         return f"<leman.udf {self.name}: {self.signature.kind}>"
@@ -265,6 +296,12 @@ class Udf:
         return found is self
 
     @property
+    def is_async(self):
+        """Is calling it the making of a coroutine?"""
+        function = self._leman_function
+        return inspect.iscoroutinefunction(type(function).__call__ if self.is_object else function)
+
+    @property
     def is_object(self):
         """An object with state, rather than a function."""
         return not inspect.isroutine(self._leman_function)
@@ -275,12 +312,20 @@ class Udf:
             return self._leman_function
         live = copy.copy(self._leman_function)
         if hasattr(live, "setup"):
-            live.setup()
+            made = live.setup()
+            if inspect.iscoroutine(made):
+                from leman.apply_async import run
+
+                run(made)
         return live
 
     def live(self):
-        """What is called in this process, set up once."""
+        """What is called in this process, set up once.
+
+        What a call leaves in globals is no part of the version, which is found before.
+        """
         if self._live is None:
+            self.version  # noqa: B018
             self._live = self.fresh()
         return self._live
 
@@ -378,24 +423,38 @@ def udf(
     timeout=None,
     on_error=None,
     field_metadata=None,
+    secrets=None,
+    async_concurrency=None,
+    rate_limit=None,
+    paid=False,
+    parallel_setup=False,
     **others,
 ):
     """Make a function, or a class with ``__call__``, one that fills columns.
 
     Arguments are columns by name: values of one row by default, whole arrays when annotated as
     ``pa.Array``, all in one when annotated as ``pa.RecordBatch``. A class may have ``setup()``,
-    which is called once in each worker.
+    which is called once in each worker. Functions may be ``async``: many rows are called at once.
 
     data_type: what it returns, a type of pyarrow; else the annotation says it.
     input_columns: the columns it is given, in order, instead of the names of its arguments; paths
         reach into structs ("info.url").
     version: a text that names the version, instead of a hash of the code.
     num_cpus, num_gpus, memory: what a worker needs; memory in bytes or as "4GiB".
+    resources, node_labels: on a cluster, what its node must have: ``{"accelerator": 1}``,
+        ``{"zone": "a"}``.
     batch_size: rows per call; adapted unless given.
     checkpoint_size: rows per checkpoint; about ten seconds' worth unless given.
     timeout: seconds for a call.
     on_error: what happens when it raises; see ``leman.skip_on_error()`` and its like.
     field_metadata: texts that are kept with the column.
+    manifest: what it needs installed: leman.environment.pip(), conda() or image(); kept with the
+        column, and checked before a job.
+    secrets: names of environment variables that it needs, whose values are kept nowhere.
+    async_concurrency: calls of an ``async`` function that each worker has in flight; 32.
+    rate_limit: a ``leman.RateLimit``, kept by all workers of a job together.
+    paid: each result is durable before the next call is made in its place.
+    parallel_setup: workers with GPUs run ``setup()`` beside each other, not one after the other.
     """
     options = Options(
         data_type,
@@ -409,6 +468,11 @@ def udf(
         timeout,
         on_error,
         field_metadata,
+        secrets,
+        async_concurrency,
+        rate_limit,
+        paid,
+        parallel_setup,
         **others,
     )
 

@@ -54,7 +54,10 @@ def row_numbers(rows):
 
 
 class BlobFile(io.RawIOBase):
-    """One blob as a binary file, open for reading; only what is read is fetched."""
+    """One blob as a binary file, open for reading; only what is read is fetched.
+
+    A parameter of a function that is annotated so is given the blobs of its column as such files.
+    """
 
     def __init__(self, file, place):
         self._file = file
@@ -97,9 +100,52 @@ class BlobFile(io.RawIOBase):
             raise TypeError(f"cannot read into {type(buffer).__name__}, which is read-only")
         count = max(min(len(view), self.size - self._position), 0)
         if count:
-            self._file.read_blob(self._place, self._position, view[:count])
+            self._fetch(self._position, view[:count])
         self._position += count
         return count
+
+    def _fetch(self, offset, view):
+        self._file.read_blob(self._place, offset, view)
+
+
+class RowBlobFile(BlobFile):
+    """The blob of a row of a table, which is opened when it is read first."""
+
+    def __init__(self, size, opener):
+        self._size = size
+        self._opener = opener
+        self._blob = None
+        self._position = 0
+
+    def __repr__(self):
+        return f"<leman.BlobFile of {self._size:,} bytes>"
+
+    @property
+    def size(self):
+        return self._size
+
+    def _fetch(self, offset, view):
+        if self._blob is None:
+            self._blob = self._opener()
+        self._blob.read(offset, view)
+
+
+class MemoryBlobFile(BlobFile):
+    """A blob that is in memory."""
+
+    def __init__(self, data):
+        self._data = memoryview(data)
+        self._position = 0
+
+    def __repr__(self):
+        return f"<leman.BlobFile of {self.size:,} bytes>"
+
+    @property
+    def size(self):
+        return self._data.nbytes
+
+    def _fetch(self, offset, view):
+        view[:] = self._data[offset : offset + len(view)]
 
 
 class LanceFile:

@@ -1,14 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Functions on their way to workers and into tables: packed, described, trusted."""
+"""Functions on their way to workers and into tables: packed and described."""
 
 import hashlib
 import json
 import os
 import sys
 import types
-from pathlib import Path
 
-from leman import _core
+from leman import _core, manifest, secret
 
 METADATA_BYTES_MAX = 1024
 
@@ -20,7 +19,7 @@ def pack(udf, inputs, outputs):
     import cloudpickle
 
     try:
-        return cloudpickle.dumps((udf, list(inputs), list(outputs)), protocol=5)
+        code = cloudpickle.dumps((udf, list(inputs), list(outputs)), protocol=5)
     except Exception as error:
         culprit = _unpicklable_part(udf._leman_function)
         where = f"{culprit} of {udf.name}()" if culprit else f"{udf.name}()"
@@ -28,6 +27,8 @@ def pack(udf, inputs, outputs):
             f"{where} cannot be sent to workers: {error}. Make it inside of the function, or in "
             "setup() of a class"
         ) from error
+    secret.refuse_held(udf, code)
+    return code
 
 
 def _parts(function):
@@ -69,45 +70,52 @@ def unpack(code):
     return pickle.loads(code)
 
 
-def environment():
-    """What a worker needs to find the modules that a function names."""
-    path = [os.path.abspath(folder) for folder in sys.path]
-    return {"path": path, "cwd": os.getcwd()}
+def with_environment(code, udf, job):
+    """Code for workers: a line that says what belongs to it, then the function.
+
+    job: a text that is another one for each job.
+    """
+    given = {
+        "job": job,
+        "hash": hash_of(code),
+        "version": udf.version,
+        "secrets": list(udf.options.secrets),
+        "path": [os.path.abspath(folder) for folder in sys.path],
+        "cwd": os.getcwd(),
+    }
+    return json.dumps(given).encode() + b"\n" + code
 
 
-def with_environment(code):
-    """Code for workers: a line that says where modules lie, then the function."""
-    return json.dumps(environment()).encode() + b"\n" + code
-
-
-def enter_environment(code):
-    """The function of `with_environment()`, after its modules can be found."""
-    line, _, rest = code.partition(b"\n")
+def split_environment(code):
+    """(what belongs to it, function) of `with_environment()`; nothing is loaded."""
+    line, _, packed = code.partition(b"\n")
     given = json.loads(line)
-    known = set(sys.path)
-    sys.path.extend(folder for folder in given["path"] if folder not in known)
-    try:
-        os.chdir(given["cwd"])
-    except OSError:
-        pass  # the folder is gone; only relative paths of the function would miss it
-    return rest
+    if hash_of(packed) != given["hash"]:
+        raise _core.FunctionError(
+            f"the function that arrived has the hash sha256:{hash_of(packed)}, and the job is "
+            f"trusted to run sha256:{given['hash']}"
+        )
+    return given, packed
 
 
-def describe(udf, inputs, outputs, code_hash, altered=False):
+def describe(udf, inputs, outputs, hashes, before=None):
     """What the table keeps of a function in the metadata of its columns.
 
-    altered: another function was there before, and cells may be of it.
+    hashes: of what is stored of it elsewhere, its code and what is told of it.
+    before: the function whose values nobody has decided on, if there is one.
     """
     kept = {
         "name": udf.name,
         "version": udf.version,
-        "hash": code_hash,
+        **hashes,
         "language": udf.language,
         "inputs": list(inputs),
         "outputs": list(outputs),
     }
-    if altered:
-        kept["altered"] = True
+    if before is not None:
+        kept["before"] = before
+    if udf.options.manifest is not None:
+        kept["manifest"] = hash_of(manifest.encode(udf.options.manifest))
     text = json.dumps(kept, ensure_ascii=False, separators=(",", ":"))
     if len(text.encode()) > METADATA_BYTES_MAX:
         raise _core.InvalidError(
@@ -115,28 +123,6 @@ def describe(udf, inputs, outputs, code_hash, altered=False):
             f"take more than {METADATA_BYTES_MAX} bytes"
         )
     return text
-
-
-# Trust: which stored functions this user may run without being asked.
-
-
-def _trusted_folder():
-    base = os.environ.get("XDG_STATE_HOME") or os.path.expanduser("~/.local/state")
-    return Path(base, "leman", "trusted")
-
-
-def trust(code_hash):
-    """Let functions stored under this hash run in backfills of this user."""
-    folder = _trusted_folder()
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        (folder / code_hash).touch()
-    except OSError:
-        pass  # without a home the function runs where it is registered
-
-
-def is_trusted(code_hash):
-    return len(code_hash) == 64 and (_trusted_folder() / code_hash).exists()
 
 
 def hash_of(code):

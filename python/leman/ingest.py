@@ -179,6 +179,7 @@ class Generators(Source):
 
 class _WebDataset(Source):
     def __init__(self, urls, columns, references, on_error, sample_rows, schema, group_size):
+        self._given = (urls, columns, references, on_error, sample_rows, schema, group_size)
         self._shards = expand(urls, ".tar")
         self.title = f"webdataset {self._shards[0]}"
         self.problems = []
@@ -191,6 +192,9 @@ class _WebDataset(Source):
             sample_rows,
             group_size,
         )
+
+    def __reduce__(self):
+        return _WebDataset, self._given
 
     def _note(self, *values):
         self.problems.append(Problem(*values))

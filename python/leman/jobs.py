@@ -9,10 +9,11 @@ import time
 from dataclasses import dataclass
 
 from leman import _core
+from leman.arrow import Batch
 from leman.progress import progress_for
 
 _TICK_MS = 100
-_ENDED = {"done", "done_failed", "stopped", "failed"}
+_ENDED = {"done", "done_failed", "stopped", "failed", "interrupted"}
 
 # Jobs of this process that have not ended: one that is forgotten still runs to its end.
 _running = set()
@@ -61,7 +62,8 @@ class Job:
         self._serve = serve
         self._thread = None
         self.id = core.status()["id"]
-        _running.add(self)
+        if not getattr(core, "detached", False):
+            _running.add(self)
 
     def __repr__(self):
         status = self.status()
@@ -71,14 +73,28 @@ class Job:
         )
 
     def status(self):
-        """How it stands, as a dict: state, counters, workers, memory, message."""
+        """How it stands, as a dict: state, counters, rates, times, workers, what stands out."""
         status = self._core.status()
         status["error"] = None if status["error"] is None else str(status["error"])
-        return status
+        return {**_record(self._table, self.id), **status}
 
     def events(self):
         """What happened, oldest first, as dicts."""
         return _events(self._table, self.id)
+
+    def peek(self, rows=20, *, column=None):
+        """Values that are checkpointed and not committed, with their row ids, as a ``Batch``.
+
+        rows: how many at most. column: of the function that fills it, where the job has several.
+        """
+        return _peek(self._table, self.id, rows, column)
+
+    def logs(self, *, worker=None, row=None):
+        """What its functions have printed and logged, oldest first, as dicts.
+
+        worker: of that worker only. row: of calls with that row id only.
+        """
+        return _logs(self._table, self.id, worker, row)
 
     def cancel(self, now=False):
         """Checkpoint what runs and stop; the same backfill goes on from there.
@@ -119,7 +135,7 @@ class Job:
         _running.discard(self)
         status = self._core.status()
         self._table._core.refresh()
-        shown.end(status, _note(self._name, status))
+        shown.end(status, "\n".join(filter(None, [_note(self._name, status), _said(status)])))
         if status["state"] in ("failed", "stopped"):
             raise _ended(self._name, status)
         return BackfillResult.of(status)
@@ -163,19 +179,25 @@ def _note(name, status):
         rows = "1 row" if status["rows_failed"] == 1 else f"{status['rows_failed']:,} rows"
         return f"{rows} failed: table.errors({name!r}) says why, and the same backfill tries again"
     if status["state"] == "stopped":
+        reason = "it was stopped" if status["error"] is None else str(status["error"])
         return (
-            f"stopped; {status['rows_checkpointed']:,} rows are kept, and the same backfill goes "
-            f"on from there (job {status['id']})"
+            f"stopped: {reason}; {status['rows_checkpointed']:,} rows are kept, and the same "
+            f"backfill goes on from there (job {status['id']})"
         )
     return None
+
+
+def _said(status):
+    """Where to find what functions have printed; None when they have not."""
+    lines = status["log_lines"] + status["log_lines_dropped"]
+    return f"functions printed {lines:,} lines: leman logs {status['id']}" if lines else None
 
 
 def _ended(name, status):
     """The exception of a job that did not get to its end."""
     error = status["error"]
     if status["state"] == "stopped":
-        reason = str(error) if error is not None else "it was stopped"
-        made = _core.CancelledError(f"backfill of {name!r}: {reason}; {_note(name, status)}")
+        made = _core.CancelledError(f"backfill of {name!r} {_note(name, status)}")
     elif error is None:
         made = _core.LemanError(f"backfill of {name!r} failed (job {status['id']})")
     else:
@@ -229,9 +251,26 @@ def records(table, job_id=None):
     return found if isinstance(found, list) else [found]
 
 
-def _events(table, job_id):
+def _record(table, job_id):
     found = records(table, job_id)
-    return found[0].get("events", []) if found else []
+    return found[0] if found else {}
+
+
+def _events(table, job_id):
+    return _record(table, job_id).get("events", [])
+
+
+def _logs(table, job_id, worker, row):
+    for name, value in (("worker", worker), ("row", row)):
+        if value is not None and (not isinstance(value, int) or value < 0):
+            raise ValueError(f"{name} is a number, not {value!r}")
+    return json.loads(_core.job_logs(table._core, job_id, worker, row))
+
+
+def _peek(table, job_id, rows, column):
+    if not isinstance(rows, int) or isinstance(rows, bool) or rows < 0:
+        raise ValueError(f"peek() takes a number of rows, not {rows!r}")
+    return Batch(*_core.job_peek(table._core, job_id, column, rows))
 
 
 class JobRecord:
@@ -256,6 +295,20 @@ class JobRecord:
     def events(self):
         """What happened, oldest first, as dicts."""
         return self.status().get("events", [])
+
+    def peek(self, rows=20, *, column=None):
+        """Values that are checkpointed and not committed, with their row ids, as a ``Batch``.
+
+        rows: how many at most. column: of the function that fills it, where the job has several.
+        """
+        return _peek(self._table, self.id, rows, column)
+
+    def logs(self, *, worker=None, row=None):
+        """What its functions have printed and logged, oldest first, as dicts.
+
+        worker: of that worker only. row: of calls with that row id only.
+        """
+        return _logs(self._table, self.id, worker, row)
 
     def cancel(self, now=False):
         """Ask it to checkpoint and stop; the same backfill goes on from there."""

@@ -5,6 +5,8 @@ import errno
 import random
 import re
 
+from leman.rate import retry_after
+
 BACKOFF_SECONDS_MAX = 60.0
 _BACKOFFS = {"exponential", "linear", "fixed"}
 
@@ -20,7 +22,7 @@ _TRANSIENT_HTTP = {408, 425, 429, 500, 502, 503, 504}
 
 def is_transient(error):
     """May the same call succeed a little later?"""
-    if isinstance(error, (ConnectionError, TimeoutError)):
+    if isinstance(error, (ConnectionError, TimeoutError)) or retry_after(error) is not None:
         return True
     if not isinstance(error, OSError):
         return False

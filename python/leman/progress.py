@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """How a job stands, while it runs: one line that moves, or plain lines where nobody watches."""
 
+import html
 import os
 import sys
 import time
@@ -24,15 +25,27 @@ def size(count):
     return f"{value:.0f} {unit}" if value >= 10 or unit == "B" else f"{value:.1f} {unit}"
 
 
-def _rate(status):
-    """(rows per second, seconds left or None)"""
-    seconds = status["elapsed_ms"] / 1000
-    fresh = max(status["rows_computed"], status["rows_checkpointed"] - status["rows_resumed"])
-    rate = fresh / seconds if seconds > 0 else 0.0
-    left = status["rows_planned"] - max(
-        status["rows_checkpointed"], status["rows_resumed"] + status["rows_computed"]
+def _count(rate):
+    return f"{rate:,.0f}" if rate >= 10 else f"{rate:.2g}"
+
+
+def rate_of(status):
+    """Rows per second: of the last five minutes, and of the whole run where that is another."""
+    recent, mean = status["rate_recent"], status["rate"]
+    text = f"{_count(recent)} rows/s"
+    if recent and mean and not 0.9 < recent / mean < 1.1:
+        text += f" (mean {_count(mean)})"
+    return text
+
+
+def eta_of(status):
+    """The time left, with its spread where there is one; None when it is not known."""
+    if not status["eta_ms"]:
+        return None
+    low, middle, high = (
+        duration(status[name] / 1000) for name in ("eta_low_ms", "eta_ms", "eta_high_ms")
     )
-    return rate, (left / rate if rate > 0 else None)
+    return f"ETA {middle}" if low == high else f"ETA {middle} ({low} to {high})"
 
 
 def line_of(name, status):
@@ -54,12 +67,11 @@ def line_of(name, status):
         f"Rows committed {status['rows_committed']:,}",
         f"Rows failed {status['rows_failed']:,}",
     ]
-    rate, left = _rate(status)
     if state in ("running", "stopping"):
-        if rate:
-            parts.append(f"{rate:,.0f} rows/s")
-        if left:
-            parts.append(f"ETA {duration(left)}")
+        if status["rate"]:
+            parts.append(rate_of(status))
+        if left := eta_of(status):
+            parts.append(left)
         if status["workers"]:
             parts.append(f"{status['workers']} workers")
         if status["memory_bytes"]:
@@ -124,30 +136,47 @@ class _Plain(_Terminal):
             self._write(note + "\n")
 
 
+def _bar_of(name, status, text):
+    """The same for a notebook: a bar, and the line below it."""
+    planned = status["rows_planned"]
+    done = min(planned, max(status["rows_checkpointed"], status["rows_resumed"]))
+    ended = status["state"] in ("done", "done_failed", "stopped", "failed")
+    value = f' value="{done}" max="{planned}"' if planned else ' value="1"' if ended else ""
+    lines = "<br>".join(html.escape(line) for line in text.splitlines())
+    return (
+        f'<div><progress style="width: 100%" title="{html.escape(name)}"{value}></progress>'
+        f"<pre>{lines}</pre></div>"
+    )
+
+
 class _Notebook:
-    """A cell's output that is updated."""
+    """One output of a cell, updated in place."""
 
     def __init__(self, name):
         from IPython.display import display
 
         self.name = name
-        self._handle = display({"text/plain": f"{name}: starting"}, raw=True, display_id=True)
+        self._shown = f"{name}: starting"
+        self._handle = display({"text/plain": self._shown}, raw=True, display_id=True)
 
-    def _show(self, text):
-        self._handle.update({"text/plain": text}, raw=True)
+    def _show(self, status, text):
+        if text != self._shown:
+            self._shown = text
+            made = {"text/plain": text, "text/html": _bar_of(self.name, status, text)}
+            self._handle.update(made, raw=True)
 
     def update(self, status):
-        self._show(line_of(self.name, status))
+        self._show(status, line_of(self.name, status))
 
     def end(self, status, note=None):
         text = line_of(self.name, status)
-        self._show(f"{text}\n{note}" if note else text)
+        self._show(status, f"{text}\n{note}" if note else text)
 
 
 def _in_notebook():
     module = sys.modules.get("IPython")
     shell = module.get_ipython() if module is not None else None
-    return type(shell).__name__ == "ZMQInteractiveShell"
+    return any(kind.__name__ == "ZMQInteractiveShell" for kind in type(shell).__mro__)
 
 
 def progress_for(name, wanted=None, stream=None):

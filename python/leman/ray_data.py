@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tables for Ray Data."""
+"""Tables for Ray Data.
+
+Ray Data has no use for small blocks: a block holds BLOCK_BYTES of rows, whatever the number of rows
+that is read at a time, and a task of Ray makes one block or a few.
+"""
 
 import ray
 from ray.data.block import BlockMetadata
@@ -7,8 +11,10 @@ from ray.data.datasource import Datasource, ReadTask
 
 from leman import _core
 from leman.arrow import Batch, StreamCapsule, pyarrow
+from leman.placement import place_of
 
-_ROWS_PER_TASK_MIN = 1024
+BLOCK_BYTES = 64 << 20
+BLOCK_BYTES_MIN = 16 << 20
 
 
 class TableDatasource(Datasource):
@@ -17,9 +23,11 @@ class TableDatasource(Datasource):
     ``ray.data.read_datasource(TableDatasource(table))``, or ``read_table(table)``.
     """
 
-    def __init__(self, table, columns=None, where=None, batch_size=1024):
+    def __init__(self, table, columns=None, where=None, batch_size=None, version=None):
         super().__init__()
-        self._place = table._place
+        if version is not None:
+            table = type(table)._open(*table._place, version, table._branch)
+        self._place = place_of(table)
         self._branch = table._branch
         self._version = table.version
         self._options = {
@@ -27,7 +35,8 @@ class TableDatasource(Datasource):
             "blob_bytes": True,
         }
         self._where = where
-        self._batch_size = batch_size
+        self._ids = None
+        self._batch_size = batch_size or 1024
         self._num_rows = len(table)
         self._bytes = table.info()["data_bytes"]
         names = self._options["columns"]
@@ -39,32 +48,46 @@ class TableDatasource(Datasource):
     def estimate_inmemory_data_size(self):
         return self._bytes
 
-    def get_read_tasks(self, parallelism, per_task_row_limit=None, data_context=None):
-        ids = None if self._where is None else self._matching_ids()
+    def ranges(self, parallelism):
+        """(first, count, ids) of the rows of each task: a block of them, or as few tasks."""
+        ids = self._matching_ids()
         total = self._num_rows if ids is None else len(ids)
-        count = max(1, min(parallelism, -(-total // _ROWS_PER_TASK_MIN)))
-        tasks = []
+        share = self._bytes * total // max(self._num_rows, 1)
+        count = max(1, min(max(parallelism, -(-share // BLOCK_BYTES)), share // BLOCK_BYTES_MIN))
+        found = []
         for i in range(count):
             first, end = total * i // count, total * (i + 1) // count
+            chosen = None if ids is None else ids[first:end].tobytes()
+            found.append((first, end - first, chosen))
+        return found
+
+    def reader(self, first, count, ids):
+        return _Read(self, first, count, ids)
+
+    def get_read_tasks(self, parallelism, per_task_row_limit=None, data_context=None):
+        tasks = []
+        for first, count, ids in self.ranges(parallelism):
             metadata = BlockMetadata(
-                num_rows=end - first,
-                size_bytes=self._bytes * (end - first) // max(self._num_rows, 1),
+                num_rows=count,
+                size_bytes=self._bytes * count // max(self._num_rows, 1),
                 input_files=None,
                 exec_stats=None,
             )
-            chosen = None if ids is None else ids[first:end].tobytes()
-            read = _Read(self, first, end - first, chosen)
+            read = self.reader(first, count, ids)
             tasks.append(
                 ReadTask(read, metadata, self._schema, per_task_row_limit=per_task_row_limit)
             )
         return tasks
 
     def _matching_ids(self):
-        """The ids of the rows that match, looked up once for all tasks."""
+        """The ids of the rows that match, looked up once for all tasks; None: all rows do."""
+        if self._where is None or self._ids is not None:
+            return self._ids
         core = _core.Table(*self._place, version=self._version, branch=self._branch)
         stream = core.scan(columns=[], where=self._where, with_row_id=True)
         rows = pyarrow().RecordBatchReader.from_stream(StreamCapsule(stream)).read_all()
-        return rows["_rowid"].to_numpy()
+        self._ids = rows["_rowid"].to_numpy()
+        return self._ids
 
 
 class _Read:
@@ -74,9 +97,22 @@ class _Read:
         self._place, self._branch, self._version = source._place, source._branch, source._version
         self._options, self._batch_size = source._options, source._batch_size
         self._first, self._count, self._ids = first, count, ids
+        self._schema = source._schema
 
     def __call__(self):
+        """Blocks, each a table."""
         pa = pyarrow()
+        batches, size = [], 0
+        for batch in self.batches():
+            batches.append(batch)
+            size += batch.nbytes
+            if size >= BLOCK_BYTES:
+                yield pa.Table.from_batches(batches).combine_chunks()
+                batches, size = [], 0
+        if batches or not self._count:
+            yield pa.Table.from_batches(batches, schema=self._schema).combine_chunks()
+
+    def batches(self):
         core = _core.Table(*self._place, version=self._version, branch=self._branch)
         if self._ids is None:
             stream = core.scan(
@@ -86,14 +122,16 @@ class _Read:
                 threads=1,
                 **self._options,
             )
-            for batch in pa.RecordBatchReader.from_stream(StreamCapsule(stream)):
-                yield pa.Table.from_batches([batch])
+            yield from pyarrow().RecordBatchReader.from_stream(StreamCapsule(stream))
             return
         for at in range(0, len(self._ids), 8 * self._batch_size):
             ids = self._ids[at : at + 8 * self._batch_size]
-            yield pa.Table.from_batches([Batch(*core.take_ids(ids, **self._options)).to_arrow()])
+            yield Batch(*core.take_ids(ids, **self._options)).to_arrow()
 
 
-def read_table(table, columns=None, where=None, **options):
+def read_table(table, columns=None, where=None, *, batch_size=None, version=None, **options):
     """A ``ray.data.Dataset`` of a table; `options` are those of ``ray.data.read_datasource()``."""
-    return ray.data.read_datasource(TableDatasource(table, columns, where), **options)
+    source = TableDatasource(table, columns, where, batch_size, version)
+    # Without a number Ray would cut the blocks into smaller ones.
+    options.setdefault("override_num_blocks", len(source.ranges(1)))
+    return ray.data.read_datasource(source, **options)

@@ -4,12 +4,15 @@
 import json
 import os
 
-from leman import _core, datatypes, function
+from leman import _core, blobs, datatypes, function, manifest, provenance, trust
 from leman.binding import Binding
 from leman.decorator import as_udf
 
 # What this process has registered, by table and column: preferred to what is stored.
 _bindings = {}
+
+# What another process has handed over, by table and column: preferred to both.
+_lent = {}
 
 
 def _key(table, column):
@@ -26,6 +29,11 @@ def registered(table, column):
     return _bindings.get(_key(table, column))
 
 
+def lend(table, column, code):
+    """Use the function that another process has handed over together with its job."""
+    _lent[_key(table, column)] = code
+
+
 def binding_in(table, udf):
     """The binding of this very function in a table; None without one."""
     place = os.path.realpath(table.path)
@@ -36,8 +44,13 @@ def binding_in(table, udf):
 
 
 def columns_of(table):
-    """The types of the table's columns."""
-    return _core.schema_describe(table._core.schema())[4]
+    """The types of the table's columns; of blobs that of their bytes, marked as such."""
+    places = _core.schema_describe(table._core.schema())[4]
+    if not any(kind[0] == "+s" for kind in places):
+        return places
+    names = [kind[1] for kind in places]
+    stream = table._core.scan(columns=names, limit=0, blob_bytes=True)
+    return blobs.marked(places, _core.schema_describe(_core.stream_schema(stream))[4])
 
 
 def recorded(table, column):
@@ -67,11 +80,17 @@ def split(columns):
 
 def add_functions(table, wanted):
     """Register functions: each adds its columns, unless they are there with this function."""
-    bindings = []
-    for names, udf, inputs in wanted:
+    from leman import dependencies
+
+    bindings, made = [], []
+    for names, udf, inputs in dependencies.in_order(table, wanted):
         if names is not None and udf.signature.outputs is not None:
             names = [name for name, _ in udf.signature.outputs] if len(names) == 1 else names
-        bindings.append(Binding(udf, _without(table, names, udf), names, inputs))
+        fields = _without(table, names, udf)
+        known = {field[1] for field in fields}
+        fields += [field for field in made if field[1] not in known]
+        bindings.append(Binding(udf, fields, names, inputs))
+        made += bindings[-1].fields()
     packed = [function.pack(b.udf, b.inputs, [name for name, _ in b.outputs]) for b in bindings]
     for binding, code in zip(bindings, packed, strict=True):
         _add(table, binding, code)
@@ -91,8 +110,8 @@ def _add(table, binding, code):
         _check_same(table, binding, present, there[0])
         remember(table, binding)
         return
-    code_hash = _store(table, binding.udf, code)
-    text = function.describe(binding.udf, binding.inputs, names, code_hash)
+    hashes = _store(table, binding.udf, code)
+    text = function.describe(binding.udf, binding.inputs, names, hashes)
     schema = ("+s", "", False, {}, tuple(binding.fields()), None)
     table._core.add_function_columns(datatypes.capsule(schema), text)
     remember(table, binding)
@@ -100,11 +119,14 @@ def _add(table, binding, code):
 
 def _store(table, udf, code):
     """Keep the code by content, and trust it; a table never says where a library lies."""
+    if udf.options.manifest is not None:
+        table._core.put_function(manifest.encode(udf.options.manifest))
+    info = table._core.put_function(provenance.describe(udf))
     if udf.language == "c":
-        return udf.version
+        return {"hash": udf.version, "info": info}
     code_hash = table._core.put_function(code)
-    function.trust(code_hash)
-    return code_hash
+    trust.remember(code_hash)
+    return {"hash": code_hash, "info": info}
 
 
 def _check_same(table, binding, present, column):
@@ -120,14 +142,17 @@ def _check_same(table, binding, present, column):
             f"{datatypes.type_name(wanted[column])}; drop the column, or return its type"
         )
     if known["version"] != binding.udf.version or known["inputs"] != binding.inputs:
+        from leman import change
+
         raise _core.ExistsError(
             f"column {column!r} is filled by {known['name']}() in version "
             f"{known['version'][:12]}, and {name}() is version {binding.udf.version[:12]}; "
-            f'alter_columns({{"path": "{column}", "udf": {name}}}) changes the function'
+            f'alter_columns({{"path": "{column}", "udf": {name}}}) changes the function:\n'
+            + change.describe(table, known, binding.udf).rstrip()
         )
 
 
-def _current_names(known, column):
+def current_names(known, column):
     """The columns of a function; the only one may have been renamed since."""
     names = known.get("outputs") or [column]
     return [column] if len(names) == 1 else names
@@ -144,7 +169,10 @@ def alter_function(table, column, given):
     known = recorded(table, column)
     if known is None:
         raise _core.InvalidError(f"no function fills column {column!r}; add_columns() adds one")
-    names = _current_names(known, column)
+    from leman import dependencies
+
+    names = current_names(known, column)
+    dependencies.check_altered(table, names, dependencies.asked_for(udf, inputs))
     binding = Binding(udf, _without(table, names, udf), names, inputs)
     present = {field[1]: field for field in columns_of(table)}
     for name, kind in binding.outputs:
@@ -154,23 +182,45 @@ def alter_function(table, column, given):
                 f"returns {datatypes.type_name(kind)}"
             )
     code = function.pack(udf, binding.inputs, names)
-    code_hash = _store(table, udf, code)
-    text = function.describe(udf, binding.inputs, known.get("outputs") or names, code_hash, True)
+    hashes = _store(table, udf, code)
+    outputs = known.get("outputs") or names
+    text = function.describe(udf, binding.inputs, outputs, hashes, _before(known, udf))
     for name in names:
         table._core.set_function(name, text)
     remember(table, binding)
 
 
-def load(table, column, trust=None):
+def _before(known, udf):
+    """What is kept of the function that has filled cells until now."""
+    before = known.get("before")
+    if before is None or before.get("version") == udf.version:
+        before = {key: known[key] for key in ("name", "version", "info") if key in known}
+    return None if before.get("version") == udf.version else before
+
+
+def settle(table, columns, known):
+    """Values of the earlier function count as this one's: nobody is asked about them again."""
+    kept = {key: value for key, value in known.items() if key != "before"}
+    if len(kept) < len(known):
+        text = json.dumps(kept, ensure_ascii=False, separators=(",", ":"))
+        for name in columns:
+            table._core.set_function(name, text)
+
+
+def load(table, column, trusted=None, on_change=None):
     """(udf, inputs, outputs, code) of a column: this process's own, or what the table stores.
 
-    trust: True, or the hash of the stored code, lets it run where this user did not store it.
+    trusted: the hash of stored code that may run where this user did not store it.
+    on_change: a function of a module that has changed since is recorded; None refuses it.
     """
     known = recorded(table, column)
     if known is None:
         raise _core.NotFoundError(
             f"no function fills column {column!r}; add_columns({{{column!r}: fn}}) registers one"
         )
+    lent = _lent.get(_key(table, column))
+    if lent is not None:
+        return (*function.unpack(lent), lent)
     binding = registered(table, column)
     if binding is not None:
         if binding.udf.version != known["version"]:
@@ -187,19 +237,14 @@ def load(table, column, trust=None):
             f"column {column!r} is filled by {known['name']}(), which is not written in Python; "
             "give it as leman.c_udf()"
         )
-    return _load_stored(table, column, known, trust)
+    return _load_stored(table, column, known, trusted, on_change)
 
 
-def _load_stored(table, column, known, trust):
-    code_hash = known["hash"]
-    if trust is not True and trust != code_hash and not function.is_trusted(code_hash):
-        raise _core.FunctionError(
-            f"column {column!r} is filled by {known['name']}(), which is stored in the table and "
-            f"was not put there by you; to run code of others say trust={code_hash!r}, or register "
-            "the function by add_columns()"
-        )
+def _load_stored(table, column, known, trusted, on_change):
+    told = provenance.stored(table, known).get("source")
+    trust.demand(column, known, told or "", trusted)
     try:
-        code = table._core.get_function(code_hash)
+        code = table._core.get_function(known["hash"])
     except _core.NotFoundError as error:
         raise _core.NotFoundError(
             f"column {column!r} is filled by {known['name']}(), whose code is not in the table "
@@ -213,21 +258,23 @@ def _load_stored(table, column, known, trust):
             f"{type(error).__name__}: {error}"
         ) from error
     if udf.version != known["version"]:
+        return _load_changed(table, column, known, (udf, inputs), on_change)
+    return udf, inputs, current_names(known, column), code
+
+
+def _load_changed(table, column, known, given, on_change):
+    """The module that a function is imported from holds another version now."""
+    from leman import change
+
+    if on_change is None:
         raise _core.ConflictError(
-            f"column {column!r} is filled by {known['name']}() in version {known['version'][:12]}, "
-            f"and the module that it is imported from holds version {udf.version[:12]} now; "
-            f'alter_columns({{"path": "{column}", "udf": {udf.name}}}) changes the function'
+            change.question(table, column, known, given[0], change.counts_of(table, column))
         )
-    return udf, inputs, _current_names(known, column), code
+    alter_function(table, column, given)
+    return load(table, column)
 
 
-def cells_of_others(table, column, version):
-    """How many cells of a column another version of its function has computed."""
-    known = recorded(table, column)
-    if not known.get("altered"):
-        return 0
-    number = int(version[:16], 16)
-    try:
-        return table.count_rows(f"_leman_{known['outputs'][0]}.function <> {number}")
-    except _core.LemanError:
-        return 0  # another program has dropped the ledger, and with it what there was to know
+def manifest_of(table, column):
+    """The manifest that is kept with a column; None without one."""
+    name = (recorded(table, column) or {}).get("manifest")
+    return None if name is None else manifest.decode(table._core.get_function(name))

@@ -1,20 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """A table: versioned rows in the Lance format."""
 
-import datetime
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from leman import _core
 from leman.arrow import Batch, Scan, pyarrow
 from leman.data import Rows, as_schema
-from leman.file import row_numbers
+from leman.file import RowBlobFile, row_numbers
+from leman.filled import FilledColumns
 from leman.ingest import Generators, Load, Source
 from leman.literal import literal
 from leman.merge import MergeBuilder
-
-_EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
+from leman.refill import Refills
+from leman.versions import Versions, version_options
 
 # What users of LanceDB and pylance try, and where it is.
 _ELSEWHERE = {
@@ -41,30 +40,6 @@ _ELSEWHERE = {
 }
 
 
-def version_options(version):
-    """What users give as a version, as arguments of the library."""
-    if version is None:
-        return {}
-    if isinstance(version, bool):
-        raise TypeError("a version is a number, the name of a tag, or a time, not a bool")
-    if isinstance(version, int):
-        if version < 1:
-            raise ValueError(f"versions count from 1; there is no version {version}")
-        return {"version": version}
-    if isinstance(version, str):
-        return {"tag": version}
-    if isinstance(version, datetime.datetime):
-        return {"timestamp_us": timestamp_us(version)}
-    raise TypeError(
-        f"a version is a number, the name of a tag, or a time, not {type(version).__name__}"
-    )
-
-
-def timestamp_us(time):
-    """Microseconds since 1970; a time without zone is local, as everywhere in Python."""
-    return (time.astimezone(datetime.UTC) - _EPOCH) // datetime.timedelta(microseconds=1)
-
-
 def write_options(
     *,
     primary_key=None,
@@ -85,7 +60,7 @@ def write_options(
     }
 
 
-class Table:
+class Table(Versions, FilledColumns, Refills):
     """A table, standing at one of its versions.
 
     Reads see that version. Writes are made on the newest one and move the table there; each is one
@@ -262,6 +237,19 @@ class Table:
             numbers, columns=columns, with_row_id=with_row_id, blob_bytes=_blob_bytes(blobs)
         )
         return Batch(*pair)
+
+    def take_blobs(self, column, positions=None, *, row_ids=None):
+        """The blobs of rows as binary files, None for nulls; only what is read is fetched.
+
+        positions: of the rows, as ``take()`` has them; or row_ids, as ``take_ids()``.
+        """
+        if (positions is None) == (row_ids is None):
+            raise TypeError("take_blobs() is given positions, or row_ids")
+        found = []
+        for row in row_numbers(positions if row_ids is None else row_ids):
+            blob = self._core.blob(column, int(row), row_ids is None)
+            found.append(None if blob is None else RowBlobFile(blob.size, lambda blob=blob: blob))
+        return found
 
     def feed(self, columns=None, batch_size=64, where=None, shuffle=True, seed=0, **options):
         """The rows as an endless, shuffled, resumable stream of batches; returns a ``Feed``.
@@ -519,68 +507,6 @@ class Table:
             if name is not None:
                 self._core.rename_column(path, name)
 
-    # Functions
-
-    def backfill(self, columns, *, progress=None, **options):
-        """Fill columns by their functions; returns a ``BackfillResult``.
-
-        Computes the rows that are pending, failed, or whose inputs have changed. What is computed
-        is durable within seconds: after an interrupt or a crash the same call goes on from there.
-
-        columns: a column, or several, filled in one pass.
-        where: only rows that match; rows that are finished stay as they are.
-        recompute: finished rows, too.
-        retry_failed: rows that failed before are tried again.
-        concurrency: worker processes; None takes what fits, at most 8, and 0 none: functions run in
-            this thread, where a debugger sees them.
-        intra_applier_concurrency: threads in each of them.
-        batch_size, checkpoint_size, num_cpus, num_gpus, memory: instead of the function's own.
-        commit_granularity: commit after so many fragments; about once a minute unless given.
-        read_version: read the inputs of that version: a number, a tag or a time.
-        max_rows: at most so many rows.
-        timeout: seconds, after which the job checkpoints, stops and raises ``CancelledError``.
-        wait_timeout: seconds to wait for resources that other jobs hold.
-        max_worker_restarts: how often workers may die in a row outside of any call.
-        job_id: the name of the job; made up unless given.
-        on_change: "keep" or "recompute" values that an earlier version of the function has left.
-        trust: True, or its hash, to run a function that others have stored in the table.
-        progress: False shows none.
-        """
-        from leman.backfill import Request
-
-        return Request(self, columns, **options).start().run(progress)
-
-    def backfill_async(self, columns, **options):
-        """As ``backfill()``, in the background; returns a ``Job``."""
-        from leman.backfill import Request
-
-        job = Request(self, columns, **options).start()
-        job._start_serving()
-        return job
-
-    def plan_backfill(self, columns, *, sample=0, **options):
-        """What ``backfill()`` would do with these arguments, as a dict that prints well.
-
-        sample: run the functions over so many rows, to say what time and bytes a row takes.
-        """
-        from leman.backfill import Request
-
-        return Request(self, columns, **options).plan(sample)
-
-    def cells(self, column):
-        """The cells of a filled column by state: pending, ok, failed, stale."""
-        return self._core.cells(column)
-
-    def errors(self, column):
-        """The failed cells of a column, as a ``Scan``: row, type, message, traceback, inputs."""
-        return Scan(self._core, lambda: self._core.errors(column))
-
-    def jobs(self):
-        """The jobs of the table, newest first."""
-        from leman.jobs import jobs_of
-
-        return jobs_of([self])
-
     def at(self, version):
         """The table's core at another version, for reading."""
         return _core.Table(*self._place, **version_options(version))
@@ -589,9 +515,9 @@ class Table:
 
     def to_parquet(self, path, columns=None, where=None, *, compression="snappy"):
         """Write rows as a Parquet file, blobs as bytes; returns their number."""
-        scan = self.scan(columns=columns, where=where, blobs="bytes")
         from leman.export import export_parquet
 
+        scan = self.scan(columns=columns, where=where, blobs="bytes")
         return export_parquet(scan, path, compression=compression)
 
     def to_array_record(self, path, column, where=None, *, options="group_size:1"):
@@ -599,121 +525,10 @@ class Table:
 
         options: as the array_record library takes them, such as "group_size:64,zstd:3".
         """
-        scan = self.scan(columns=[column], where=where, blobs="bytes")
         from leman.export import export_array_record
 
+        scan = self.scan(columns=[column], where=where, blobs="bytes")
         return export_array_record(scan, path, column=column, options=options)
-
-    # Versions
-
-    def refresh(self):
-        """Move to the newest version."""
-        self._core.refresh()
-
-    checkout_latest = refresh
-
-    def checkout(self, version):
-        """Move to another version: a number, the name of a tag, or a time."""
-        if version is None:
-            self._core.refresh()
-        else:
-            self._core.checkout(**version_options(version))
-
-    def versions(self):
-        """All versions that are left, oldest first, as dicts."""
-        return [_version_item(item) for item in self._core.versions()]
-
-    list_versions = versions
-
-    @property
-    def tags(self):
-        """The names of versions: ``tags.list()``, ``create()``, ``update()``, ``delete()``."""
-        return Tags(self._core)
-
-    def restore(self, version=None):
-        """Make a version with the content of an earlier one: a number, a tag or a time.
-
-        None takes the version that the table stands at.
-        """
-        self._core.restore(self._number(version))
-
-    def _number(self, version):
-        """The number of a version; None is the one that the table stands at."""
-        if version is None:
-            return self.version
-        options = version_options(version)
-        if "version" in options:
-            return options["version"]
-        return _core.Table(*self._place, **options).version
-
-    def diff(self, old, new=None):
-        """What happened to the rows between two versions, as a ``Scan``.
-
-        Its columns are ``_change`` ("insert", "update" or "delete"), ``_rowid``, and those of the
-        newer version: deleted rows as they were at `old`, the others as they are at `new`.
-
-        old, new: a number, the name of a tag, or a time; `new` None is the version that the table
-            stands at.
-        """
-        old, new = self._number(old), self._number(new)
-        return Scan(self._core, lambda: self._core.diff(old, new))
-
-    def cleanup(
-        self,
-        older_than=None,
-        *,
-        keep_tagged=True,
-        delete_unverified=False,
-        dry_run=False,
-    ):
-        """Remove old versions and the files that only they name; returns a ``CleanupResult``.
-
-        The newest version stays. Files that no version names stay for seven days, as a writer may
-        be about to commit them.
-
-        older_than: a ``timedelta``, or a ``datetime``; two weeks unless given.
-        keep_tagged: versions that have a name stay.
-        delete_unverified: files that no version names go, however young; nobody may be writing.
-        dry_run: only count.
-        """
-        if older_than is None:
-            before = 0
-        elif isinstance(older_than, datetime.timedelta):
-            before = timestamp_us(datetime.datetime.now(datetime.UTC) - older_than)
-        elif isinstance(older_than, datetime.datetime):
-            before = timestamp_us(older_than)
-        else:
-            raise TypeError(
-                f"older_than is a timedelta or a datetime, not {type(older_than).__name__}"
-            )
-        counts = self._core.cleanup(before, not keep_tagged, delete_unverified, dry_run)
-        return CleanupResult(*counts)
-
-    def branches(self):
-        """The newest version of each branch that other programs have made, by name.
-
-        ``leman.open(path, branch=name)`` reads one. Making and writing branches is not possible.
-        """
-        return {name: version for name, _, version in self._core.branches()}
-
-    def upgrade(self):
-        """Rewrite a table of file version 2.0 as 2.1; others are left as they are."""
-        self._core.upgrade()
-
-    def verify(self):
-        """Read every page of the version; returns a ``VerifyResult`` with what is wrong where."""
-        return VerifyResult(*self._core.verify())
-
-    def compact(self, target_rows_per_fragment=1_048_576, *, deleted_share=0.1):
-        """Join small fragments and drop deleted rows; returns a ``CompactResult``.
-
-        Row ids stay, where they are stable. Earlier versions keep the old files.
-
-        deleted_share: fragments that lost a larger part of their rows are rewritten.
-        """
-        if target_rows_per_fragment < 1:
-            raise ValueError("a fragment has at least one row")
-        return CompactResult(*self._core.compact(target_rows_per_fragment, deleted_share))
 
     def _known_schema(self):
         """The schema, or None where there is no pyarrow to compare it by."""
@@ -722,73 +537,6 @@ class Table:
         except ImportError:
             return None
         return self.schema
-
-
-@dataclass(frozen=True)
-class CompactResult:
-    """What became of the fragments."""
-
-    fragments_removed: int
-    fragments_added: int
-    rows_rewritten: int
-
-
-@dataclass(frozen=True)
-class VerifyResult:
-    """What ``Table.verify()`` has found: one line for each thing that is wrong."""
-
-    findings: list
-    files: int
-    pages: int
-    bytes: int
-
-
-@dataclass(frozen=True)
-class CleanupResult:
-    """What was removed."""
-
-    versions_removed: int
-    files_removed: int
-    bytes_removed: int
-
-
-class Tags:
-    """The names that versions of a table have."""
-
-    def __init__(self, core):
-        self._core = core
-
-    def list(self):
-        """``{name: {"version": number, "branch": name or None}}``"""
-        return {
-            name: {"version": version, "branch": branch or None}
-            for name, branch, version in self._core.tags()
-        }
-
-    def get_version(self, name):
-        """The number of the version that has a name."""
-        try:
-            return self.list()[name]["version"]
-        except KeyError:
-            raise _core.NotFoundError(f"there is no tag {name!r}") from None
-
-    def create(self, name, version=None):
-        """Name a version; None is the one that the table stands at."""
-        self._core.tag(name, version or 0, False)
-
-    def update(self, name, version=None):
-        """Move a name to another version."""
-        self.get_version(name)
-        self._core.tag(name, version or 0, True)
-
-    def delete(self, name):
-        """Take a name away; the version stays."""
-        self._core.untag(name)
-
-
-def _version_item(item):
-    time = _EPOCH + datetime.timedelta(microseconds=item.pop("timestamp_us"))
-    return {"version": item.pop("version"), "timestamp": time, **item}
 
 
 def _blob_bytes(blobs):

@@ -111,7 +111,7 @@ def run_trial(udf, table, rows=5, where=None, row_ids=None, inputs=None):
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     applier = Applier(udf, binding.inputs, names, udf.live())
     start = time.perf_counter()
-    made, errors = applier(schema, array, ids, datatypes.capsule(output))
+    made, errors, *_ = applier(schema, array, ids, datatypes.capsule(output))
     seconds = time.perf_counter() - start
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - memory
     columns = _core.values_columns(datatypes.capsule(output), made, 0, len(ids))

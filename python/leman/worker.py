@@ -10,7 +10,8 @@ import signal
 import sys
 import threading
 
-from leman import _core, function
+from leman import _core, function, prints, secret
+from leman.workspace import Workspace
 
 FUNCTIONS_MAX = 8
 
@@ -23,30 +24,47 @@ class _Functions:
 
     def __init__(self):
         self._lock = threading.Lock()
+        self._workspace = Workspace()
         self._loaded = {}
         self._current = threading.local()
         self._pid = os.getpid()
 
     def setup(self, code):
-        with self._lock:
-            applier = self._loaded.pop(code, None)
+        given, packed = function.split_environment(code)
+        secret.cover(given["secrets"])
+        if given["secrets"] and not prints.are_kept():
+            secret.cover_output()
+        with secret.guarded(), self._lock:
+            self._workspace.enter(given)
+            key = packed, given["version"]
+            applier = self._loaded.pop(key, None)
             while applier is None and len(self._loaded) >= FUNCTIONS_MAX:
                 del self._loaded[next(iter(self._loaded))]
-            self._loaded[code] = applier = applier or load(code)
+            self._loaded[key] = applier = applier or load(*key)
+            self._workspace.look()
         self._current.applier = applier
 
-    def apply(self, schema, array, row_ids, output):
-        made = self._current.applier(schema, array, row_ids, output)
+    def apply(self, *batch):
+        with secret.guarded():
+            made = self._current.applier(*batch)
+        self._workspace.look()
         if os.getpid() != self._pid:
             os._exit(0)  # a fork of the function: its parent answers
         return made
 
 
-def load(code):
-    """The function that a job has sent, set up."""
+def load(packed, version):
+    """The function that a job has sent, set up; `version` is what the job takes it for."""
     from leman.apply import Applier
 
-    udf, inputs, outputs = function.unpack(function.enter_environment(code))
+    udf, inputs, outputs = function.unpack(packed)
+    if udf.version != version:
+        raise _core.FunctionError(
+            f"{udf.name}() of module {udf.__module__!r} is version {udf.version[:12]} in workers, "
+            f"which import it, and {version[:12]} in the process that started the job: its file "
+            "has changed since, or a global was set in that process; reload the module, and hand "
+            "over such values as arguments of a class"
+        )
     return Applier(udf, inputs, outputs)
 
 
@@ -67,6 +85,8 @@ def descriptors():
 
 def main():
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the driver is told, and tells the workers
+    prints.install()
+    os.register_at_fork(after_in_child=_core.worker_forked)
     first, *others = descriptors()
     functions = _Functions()
     for fd in others:

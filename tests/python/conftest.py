@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Profiles of hypothesis: "ci" finds the same in every run; `make soak` runs "soak", for long.
 
-SOAK=0.1 in the environment makes a soak a tenth as long.
+SOAK=0.1 in the environment makes a soak a tenth as long. LEMAN_ENGINE=ray runs jobs on a cluster,
+which processes that tests start find as well.
 """
 
 import os
 
+import pytest
 from hypothesis import HealthCheck, settings
 
 settings.register_profile(
@@ -24,3 +26,16 @@ settings.register_profile(
     derandomize=False,
 )
 settings.load_profile("ci")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def cluster():
+    if os.environ.get("LEMAN_ENGINE") != "ray":
+        yield
+        return
+    import ray
+
+    ray.init(address="local", num_cpus=8, include_dashboard=False, log_to_driver=False)
+    os.environ["RAY_ADDRESS"] = ray.get_runtime_context().gcs_address
+    yield
+    ray.shutdown()

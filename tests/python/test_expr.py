@@ -2,6 +2,7 @@
 """Expressions: the same values as DuckDB computes, the same rows as pylance filters."""
 
 import datetime
+import decimal
 import math
 
 import duckdb
@@ -179,6 +180,81 @@ def test_values_are_those_of_duckdb(judge, batch, text):
     assert len(ours) == len(theirs)
     for row, (a, b) in enumerate(zip(ours, theirs, strict=True)):
         assert same(a, b), f"row {row} of {text}: {a!r}, DuckDB has {b!r}: {batch.to_pylist()[row]}"
+
+
+@given(
+    rows=st.lists(
+        st.tuples(
+            st.decimals(-(10**9), 10**9, places=2),
+            st.decimals(-(10**6), 10**6, places=3).filter(bool),
+        ),
+        min_size=1,
+        max_size=9,
+    )
+)
+def test_decimals_are_divided_exactly(judge, rows):
+    """Towards zero, with four digits more than the dividend; DuckDB divides as doubles."""
+    dividends, divisors = zip(*rows, strict=True)
+    batch = pa.record_batch(
+        {
+            "x": pa.array(dividends, pa.decimal128(12, 2)),
+            "y": pa.array(divisors, pa.decimal128(10, 3)),
+        }
+    )
+    with decimal.localcontext() as context:
+        context.prec, context.rounding = 60, decimal.ROUND_DOWN
+        quotients = [(x / y).quantize(decimal.Decimal("1e-6")) for x, y in rows]
+    assert leman.evaluate("x / y", batch).to_pylist() == quotients
+    judge.register("rows", pa.Table.from_batches([batch]))
+    theirs = [row[0] for row in judge.execute("select x % y from rows").fetchall()]
+    assert leman.evaluate("x % y", batch).to_pylist() == theirs
+
+
+def test_decimals_are_not_divided_by_zero():
+    batch = pa.record_batch({"x": pa.array([decimal.Decimal("1.5")], pa.decimal128(4, 2))})
+    for text in ("x / 0", "x % (x - x)"):
+        with pytest.raises(leman.InvalidError, match="row 0: division by zero"):
+            leman.evaluate(text, batch)
+
+
+ITEMS = nullable(st.integers(-1, 2))
+LISTS = nullable(st.lists(ITEMS, max_size=3))
+NESTED = {
+    "l": (LISTS, pa.list_(pa.int64())),
+    "m": (LISTS, pa.large_list(pa.int64())),
+    "o": (nullable(st.lists(LISTS, max_size=2)), pa.list_(pa.list_(pa.int64()))),
+    "p": (nullable(st.lists(LISTS, max_size=2)), pa.list_(pa.list_(pa.int64()))),
+    "q": (
+        nullable(st.fixed_dictionaries({"x": ITEMS, "y": LISTS})),
+        pa.struct([("x", pa.int64()), ("y", pa.list_(pa.int64()))]),
+    ),
+    "r": (
+        nullable(st.fixed_dictionaries({"x": ITEMS, "y": LISTS})),
+        pa.struct([("x", pa.int64()), ("y", pa.list_(pa.int64()))]),
+    ),
+}
+nested_batches = st.lists(
+    st.fixed_dictionaries({name: values for name, (values, _) in NESTED.items()}),
+    min_size=1,
+    max_size=9,
+).map(
+    lambda rows: pa.record_batch(
+        {name: pa.array([row[name] for row in rows], kind) for name, (_, kind) in NESTED.items()}
+    )
+)
+
+
+@given(
+    batch=nested_batches,
+    sides=st.sampled_from(["l m", "m l", "o p", "q r", "l [1,2]", "l [0,NULL]", "[0] m", "l []"]),
+    operator=st.one_of(COMPARE, st.sampled_from(["is distinct from", "is not distinct from"])),
+)
+def test_nested_values_compare_as_in_duckdb(judge, batch, sides, operator):
+    left, right = sides.split()
+    text = f"{left} {operator} {right}"
+    judge.register("rows", pa.Table.from_batches([batch]))
+    theirs = [row[0] for row in judge.execute(f"select {text} from rows").fetchall()]
+    assert leman.evaluate(text, batch).to_pylist() == theirs, text
 
 
 @pytest.fixture(scope="module")

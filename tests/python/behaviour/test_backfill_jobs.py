@@ -2,6 +2,7 @@
 """Jobs: how they stand, how they are stopped, and how they go on; seen from several processes."""
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -110,7 +111,10 @@ def test_jobs__records_are_read_by_others(table, gate, gated, tmp_path):
     seen = db.job("nightly")
     until(lambda: seen.status()["rows_checkpointed"] == 10)
     assert seen.status()["state"] == "running"
-    assert seen.status()["pid"] == os.getpid()
+    if os.environ.get("LEMAN_ENGINE") != "ray":  # there the tracker's process has it
+        assert seen.status()["pid"] == os.getpid()
+    plan = table.plan_backfill("out")  # which does not disturb who drives the fill
+    assert (plan["functions"][0]["todo"], plan["functions"][0]["resumed"]) == (ROWS, 10)
     seen.cancel()
     until(lambda: job.status()["state"] == "stopping")
     gate.touch()
@@ -172,6 +176,11 @@ def script(table, gate, tmp_path, text=SCRIPT):
         process.communicate()
 
 
+def state(table):
+    """What the only job of the table does."""
+    return table.jobs()[0].status()["state"]
+
+
 def checkpointed(table):
     """Rows that the only job of the table has checkpointed."""
     jobs = table.jobs()
@@ -183,7 +192,7 @@ def test_jobs__interrupted_and_run_again(table, gate, tmp_path, number):
     with script(table, gate, tmp_path) as process:
         until(lambda: checkpointed(table) == 10)
         process.send_signal(number)
-        time.sleep(0.05)
+        until(lambda: state(table) == "stopping")
         gate.touch()
         _, said = process.communicate(timeout=60)
     assert "KeyboardInterrupt" in said
@@ -201,7 +210,7 @@ def test_jobs__a_second_interrupt_kills(table, gate, tmp_path):
     with script(table, gate, tmp_path) as process:
         until(lambda: checkpointed(table) == 10)
         process.send_signal(signal.SIGINT)
-        time.sleep(0.3)
+        until(lambda: state(table) == "stopping")
         process.send_signal(signal.SIGINT)
         process.communicate(timeout=30)
         assert process.returncode != 0
@@ -251,8 +260,11 @@ def test_jobs__stored_functions_need_trust(table, tmp_path, monkeypatch):
     refused = rerun(table, **stranger)
     assert "was not put there by you" in refused.stderr
     assert column(table, "out") == [None] * ROWS
-    code_hash = refused.stderr.partition("trust='")[2][:64]
-    assert rerun(table, f", where='id < 5', trust='{code_hash}'", **stranger).stdout == "5\n"
+    named = re.search("sha256:[0-9a-f]{64}", refused.stderr)[0]
+    other = rerun(table, f", trust='sha256:{'0' * 64}'", **stranger)
+    assert f"sha256:{'0' * 64} is another one" in other.stderr
+    assert 'trust is "sha256:' in rerun(table, ", trust=True", **stranger).stderr
+    assert rerun(table, f", where='id < 5', trust='{named}'", **stranger).stdout == "5\n"
     assert rerun(table).stdout == f"{ROWS - 5}\n"
     assert column(table, "out") == [i + 3 for i in range(ROWS)]
 
@@ -272,7 +284,7 @@ def test_jobs__a_function_that_is_not_found_on_rerun(table, tmp_path, monkeypatc
     assert found.stdout == "5\n"
     module.write_text(module.read_text().replace("id + 1", "id + 2"))
     changed = rerun(table, PYTHONPATH=str(tmp_path))
-    assert "alter_columns" in changed.stderr
+    assert 'on_change="recompute"' in changed.stderr
     assert column(table, "out") == [i + 1 for i in range(10)] + [None] * (ROWS - 10)
 
 

@@ -21,6 +21,11 @@ def status(**changes):
         "workers_ready": 2,
         "memory_bytes": 300 * 2**20,
         "elapsed_ms": 5_000,
+        "rate": 500.0,
+        "rate_recent": 500.0,
+        "eta_ms": 15_001,
+        "eta_low_ms": 15_001,
+        "eta_high_ms": 15_001,
         **changes,
     }
 
@@ -32,10 +37,15 @@ def test_progress__line():
     )
 
 
-def test_progress__resumed_rows_do_not_count_as_speed():
-    line = line_of("caption", status(rows_resumed=5_000, rows_checkpointed=7_000))
-    assert "75%" in line
-    assert "500 rows/s  ETA 0:05" in line
+def test_progress__resumed_rows_count_as_done():
+    assert "75%" in line_of("caption", status(rows_resumed=5_000, rows_checkpointed=7_000))
+
+
+def test_progress__the_mean_and_the_spread_where_they_differ():
+    pace = {"rate_recent": 2.5, "rate": 7.5, "eta_low_ms": 9_000, "eta_high_ms": 4_000_000}
+    line = line_of("caption", status(**pace))
+    assert "2.5 rows/s (mean 7.5)  ETA 0:15 (0:09 to 1:06:40)" in line
+    assert "ETA" not in line_of("caption", status(eta_ms=0))
 
 
 def test_progress__waiting_and_planning():

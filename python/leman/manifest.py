@@ -1,0 +1,174 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a function needs installed: packages of pip, of conda, or an image, all pinned."""
+
+import json
+import re
+from pathlib import Path
+
+from leman import _core
+
+_PINNED = re.compile(r"([A-Za-z0-9][A-Za-z0-9._-]*)(\[[^\]]*\])?\s*===?\s*([^\s;,*]+)")
+_NAMED = re.compile(r"([A-Za-z0-9][A-Za-z0-9._-]*)(\[[^\]]*\])?")
+_CONDA_PINNED = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:/-]*={1,2}[0-9][^\s*]*")
+_IMAGE = re.compile(r"[a-z0-9][a-z0-9._:/-]*?(?::([\w.-]+))?(?:@(sha256:[0-9a-f]{64}))?")
+
+
+def _name(text):
+    """A package's name as it is compared: case and -_. do not matter."""
+    return re.sub(r"[-_.]+", "-", text).lower()
+
+
+def _installed():
+    from leman.environment_check import installed
+
+    return installed()
+
+
+class Manifest:
+    """Made by ``pip()``, ``conda()`` and ``image()``; stored with the columns of its functions."""
+
+    def __init__(self, kind, content):
+        self.kind = kind
+        self.content = content
+
+    def __repr__(self):
+        return f"<leman.environment.{self.kind}: {self.content!r}>"
+
+    def __eq__(self, other):
+        return isinstance(other, Manifest) and self.describe() == other.describe()
+
+    def __hash__(self):
+        return hash((self.kind, repr(self.content)))
+
+    @property
+    def packages(self):
+        """Of pip: the pinned list."""
+        return list(self.content) if self.kind == "pip" else []
+
+    def pins(self):
+        """Versions by name, of pip."""
+        matches = [_PINNED.fullmatch(text.partition(";")[0].strip()) for text in self.packages]
+        return {_name(match[1]): match[3] for match in matches if match is not None}
+
+    def runtime_env(self):
+        """What Ray is told of it."""
+        return {"image": {"image_uri": self.content}}.get(self.kind, {self.kind: self.content})
+
+    def describe(self):
+        return {"kind": self.kind, "content": self.content}
+
+    @classmethod
+    def from_description(cls, given):
+        try:
+            return {"pip": pip, "conda": conda, "image": image}[given["kind"]](given["content"])
+        except (KeyError, TypeError) as error:
+            raise _core.CorruptError(f"no description of a manifest: {given!r:.200}") from error
+
+    def check_here(self, what):
+        """Raise InvalidError when this Python has other versions than are pinned."""
+        here = _installed()
+        wrong = [
+            f"{name}=={version} is wanted, and "
+            + (f"{here[name]} is installed" if name in here else "it is not installed")
+            for name, version in self.pins().items()
+            if here.get(name) != version
+        ]
+        if wrong:
+            lines = "".join(f"\n    {line}" for line in wrong)
+            raise _core.InvalidError(
+                f"{what} does not find its packages on this machine:{lines}\nInstall them, or run "
+                "on a cluster, which does"
+            )
+
+
+def _pin(text, here):
+    """A requirement with its version; that of here where none is said."""
+    bare, mark, condition = text.partition(";")
+    bare = bare.strip()
+    if _PINNED.fullmatch(bare) or " @ " in bare or bare.endswith((".whl", ".tar.gz")):
+        return text.strip()
+    named = _NAMED.fullmatch(bare)
+    if named is None:
+        raise _core.InvalidError(
+            f"pip: {text.strip()!r} allows several versions; say one: name==version"
+        )
+    version = here.get(_name(named[1]))
+    if version is None:
+        raise _core.InvalidError(
+            f"pip: {bare!r} has no version, and is not installed here to take it from; say "
+            f"{bare}==VERSION"
+        )
+    return f"{bare}=={version}{mark}{condition}"
+
+
+def pip(packages):
+    """Packages of pip: a list, or the path of a requirements file.
+
+    A name without a version is pinned to the one that is installed here.
+    """
+    if isinstance(packages, (str, Path)):
+        try:
+            lines = Path(packages).read_text().splitlines()
+        except OSError as error:
+            raise _core.NotFoundError(f"pip: no requirements file {packages}: {error}") from error
+        packages = [line.partition(" #")[0] for line in lines]
+    packages = [text for text in packages if text.strip() and not text.lstrip().startswith("#")]
+    for text in packages:
+        if text.lstrip().startswith("-"):
+            raise _core.InvalidError(f"pip: {text.strip()!r} is an option; list packages only")
+    here = _installed()
+    return Manifest("pip", [_pin(text, here) for text in packages])
+
+
+def conda(environment):
+    """Packages of conda: its environment as a dict with "dependencies", each with a version."""
+    if not isinstance(environment, dict) or not isinstance(environment.get("dependencies"), list):
+        raise _core.InvalidError(
+            f'conda: a dict with a list of "dependencies" is wanted, not {environment!r:.100}'
+        )
+    made = dict(environment)
+    made["dependencies"] = []
+    for item in environment["dependencies"]:
+        if isinstance(item, dict) and set(item) == {"pip"}:
+            made["dependencies"].append({"pip": pip(item["pip"]).content})
+        elif isinstance(item, str) and _CONDA_PINNED.fullmatch(item):
+            made["dependencies"].append(item)
+        else:
+            raise _core.InvalidError(f"conda: {item!r} has no version; say name=version")
+    return Manifest("conda", made)
+
+
+def image(name):
+    """An image that has all packages: a name with a tag that is not "latest", or a digest."""
+    match = _IMAGE.fullmatch(name) if isinstance(name, str) else None
+    if match is None:
+        raise _core.InvalidError(f"no name of an image: {name!r}")
+    if match[2] is None and match[1] in (None, "latest"):
+        raise _core.InvalidError(
+            f"image {name!r} is another one tomorrow; name a tag other than latest, or a digest"
+        )
+    return Manifest("image", name)
+
+
+def of_function(options):
+    """What udf(manifest=) was given, as it travels and is stored; taken out of `options`."""
+    given = options.pop("manifest", None)
+    if given is None:
+        return None
+    if not isinstance(given, Manifest):
+        raise TypeError(
+            f"manifest is made by leman.environment.pip(), conda() or image(), not {given!r:.100}"
+        )
+    return given.describe()
+
+
+def encode(description):
+    """The bytes that a table keeps."""
+    return json.dumps(description, sort_keys=True, separators=(",", ":")).encode()
+
+
+def decode(data):
+    try:
+        return Manifest.from_description(json.loads(data))
+    except (ValueError, RecursionError) as error:
+        raise _core.CorruptError(f"no description of a manifest: {error}") from error

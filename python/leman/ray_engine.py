@@ -1,0 +1,322 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Jobs on a Ray cluster, as the client sees them."""
+
+import json
+import os
+import secrets
+import socket
+import time
+
+from leman import _core
+from leman.context import current_cluster
+from leman.environment_check import check, describe
+from leman.jobs import Job, records
+from leman.placement import place_of
+from leman.ray_admission import Need, admit, survey
+from leman.startup import Startup
+
+WORKERS_MAX = 8
+ROWS_PER_WORKER_MIN = 32
+_ANSWER_SECONDS = 5
+_ENDED = ("done", "done_failed", "stopped", "failed")
+
+
+def _ray():
+    try:
+        import ray
+    except ImportError:
+        raise _core.UnsupportedError(
+            "jobs on a cluster need Ray, which is not installed: pip install 'leman[ray]'"
+        ) from None
+    return ray
+
+
+def check_address(address):
+    """Raise when nobody listens at the address of a cluster; Ray itself waits long for that."""
+    host, _, port = address.removeprefix("ray://").rpartition(":")
+    if not host or not port.isdigit():
+        raise _core.InvalidError(
+            f'{address!r} is no address of a cluster; they look like "ray://host:10001" or '
+            '"host:6379"'
+        )
+    try:
+        socket.create_connection((host.strip("[]"), int(port)), _ANSWER_SECONDS).close()
+    except OSError as error:
+        raise _core.UnavailableError(
+            f"nobody answers at {address!r}: {error}. Is the cluster up, and is that its address?"
+        ) from None
+
+
+def init(address=None):
+    """Connect this process to a cluster: the one at `address`, or one on this machine alone."""
+    ray = _ray()
+    if address is None:
+        ray.init(address="local", include_dashboard=False, logging_level="warning")
+        return
+    check_address(address)
+    try:
+        ray.init(address=address, logging_level="warning")
+    except (ConnectionError, RuntimeError) as error:
+        raise _core.UnavailableError(f"the cluster at {address!r}: {error}") from error
+
+
+def connect():
+    """Ray, connected: to the cluster of the context, as it is, to RAY_ADDRESS, or to one here."""
+    ray = _ray()
+    cluster = current_cluster()
+    if cluster is not None:
+        cluster.init()
+    elif not ray.is_initialized():
+        address = os.environ.get("RAY_ADDRESS")
+        init(None if address in (None, "", "local") else address)
+    return ray
+
+
+def look_around(ray):
+    """The cluster's nodes; looked at from inside, where this process is no part of it."""
+    if ray.util.client.ray.is_connected():
+        return ray.get(ray.remote(num_cpus=0)(survey).remote())
+    return survey()
+
+
+def need_of(request):
+    """What one worker of the request asks for."""
+    need = Need(0.0, 0.0, 0, {}, {})
+    for described in request.functions:
+        need.cpus = max(need.cpus, (described["cpus"] or 1) * (request.threads or 1))
+        need.gpus = max(need.gpus, described["gpus"])
+        need.memory = max(need.memory, described["memory_bytes"])
+    placements = [udf.options.placement for udf, _, _ in request.udfs.values()]
+    for placement in [*placements, request.placement]:
+        need.resources |= placement.resources
+        need.labels |= placement.node_labels
+    return need
+
+
+def tracker_need():
+    from leman.ray_tracker import CPUS, MEMORY
+
+    return Need(CPUS, 0.0, MEMORY)
+
+
+def workers_of(ray, request, need):
+    """How many workers, and what to say of it."""
+    rows = len(request.table)
+    most = min(WORKERS_MAX, rows // ROWS_PER_WORKER_MIN + 1)
+    try:
+        return admit(
+            look_around(ray), need, tracker_need(), request.options["concurrency"] or None, most
+        )
+    except ValueError as error:
+        raise _core.UnavailableError(str(error)) from None
+
+
+def start(request):
+    """Start a job on a cluster; returns a ``Job``."""
+    ray = connect()
+    check_alike(ray)
+    need = need_of(request)
+    admission = workers_of(ray, request, need)
+    # Secrets are looked up where workers run: their values stay here.
+    kept = set(request.options) - {"worker", "worker_env", "secret"}
+    options = {name: request.options[name] for name in kept}
+    options["id"] = options["id"] or secrets.token_hex(5)
+    options["concurrency"] = admission.workers
+    options["threads"] = options["threads"] or 1
+    table = request.table
+    root, name = place_of(table)
+    environment = request.placement.environment
+    startup = Startup()
+    if environment is not None:
+        startup.add_environment(environment)
+    spec = {
+        "place": (request.placement.path_there(root), name),
+        "version": {"version": request.core.version, "branch": table._branch},
+        "functions": _functions(request),
+        "runtime_env": {} if environment is None else environment.runtime_env(),
+        "options": options,
+        "language": request.language,
+        "need": need,
+        "workers": admission.workers,
+    }
+    return Job(Tracked(ray, spec, table, admission, startup), request.name, table)
+
+
+def _functions(request):
+    """The functions as workers get them: with the environment that was shipped, if one was."""
+    environment = request.placement.environment
+    if environment is None or request.language != "python":
+        return request.functions
+    shipped = request.placement.path_there(os.path.abspath(environment.root)), environment.hash
+    made = []
+    for described in request.functions:
+        line, _, code = described["code"].partition(b"\n")
+        line = json.dumps(json.loads(line) | {"shipped": shipped}).encode()
+        made.append(described | {"code": line + b"\n" + code})
+    return made
+
+
+_alike = set()  # clusters whose nodes were compared with this process
+
+
+def check_alike(ray):
+    """Raise when Python, Ray or Leman of the cluster are not those of this process."""
+    cluster = ray.get_runtime_context().gcs_address
+    if cluster in _alike:
+        return
+    try:
+        there = ray.get(ray.remote(num_cpus=0, max_retries=0)(describe).remote())
+    except ray.exceptions.RayError as error:
+        reason = str(error).strip().splitlines()[-1]
+        raise _core.InvalidError(
+            f"Leman does not run on the cluster: {reason}. Install leman=={_core.__version__} on "
+            "its nodes, or take an image that has it"
+        ) from None
+    check(describe(), there)
+    _alike.add(cluster)
+
+
+class Tracked:
+    """A job that a tracker drives, with the calls that ``Job`` makes."""
+
+    detached = True
+
+    def __init__(self, ray, spec, table, admission, startup):
+        from leman.ray_tracker import NAMESPACE, Tracker, actor_name
+
+        self._ray = ray
+        self.startup = startup
+        self._table = table
+        self._id = spec["options"]["id"]
+        self._look = None
+        self._stop_asked = None
+        self._ended = False
+        self._met = False  # the tracker has answered
+        self._began = time.monotonic()
+        self._wait_seconds = spec["options"]["wait_ms"] / 1000
+        self._status = _first_status(self._id, admission)
+        need = tracker_need()
+        actor = ray.remote(Tracker).options(
+            name=actor_name(self._id),
+            namespace=NAMESPACE,
+            lifetime="detached",
+            num_cpus=need.cpus,
+            memory=need.memory,
+            max_concurrency=8,
+            max_restarts=3,
+            max_task_retries=-1,
+        )
+        try:
+            self._actor = actor.remote(spec)
+        except ValueError as error:
+            raise _core.ConflictError(f"job {self._id} runs on the cluster: {error}") from None
+
+    def status(self):
+        self.wait(0)
+        return dict(self._status)
+
+    def wait(self, milliseconds):
+        """Ask how it stands; True when it has ended."""
+        if self._ended:
+            return True
+        if self._stop_asked is not None:
+            self._actor.stop.remote(self._stop_asked)
+            self._stop_asked = None
+        if self._look is None:
+            self._look = self._actor.look.remote(100)
+        done, _ = self._ray.wait([self._look], timeout=milliseconds / 1000)
+        if done:
+            self._hear()
+        elif not self._met:
+            self._say_waiting()
+        return self._ended
+
+    def stop(self, now=False):
+        """Heard at the next look: this may be called by a signal's handler."""
+        self._stop_asked = now
+        if now:
+            self._actor.stop.remote(True)
+
+    def _hear(self):
+        look, self._look = self._look, None
+        self._met = True
+        try:
+            self._ended, status = self._ray.get(look)
+        except self._ray.exceptions.RayError as error:
+            self._ended, status = True, self._last_words(error)
+        status["error"] = _error_of(status["error"])
+        self._note_startup(status)
+        self._status = status
+        if self._ended:
+            try:
+                self._ray.kill(self._actor)
+            except Exception:
+                pass  # it has gone by itself
+
+    def _note_startup(self, status):
+        """Count what it takes until the first row is computed; said once."""
+        seconds = self.startup.seconds
+        if "first task" in seconds:
+            status["startup"] = self.startup.to_dict()
+            return
+        passed = time.monotonic() - self._began
+        if "provision" not in seconds and (status["workers_ready"] or status["rows_computed"]):
+            self.startup.add("provision", passed)
+        if status["rows_computed"]:
+            self.startup.add("first task", passed - seconds["provision"])
+            self.startup.end()
+            status["message"] = status["message"] or f"started: {self.startup}"
+        status["startup"] = self.startup.to_dict()
+
+    def _say_waiting(self):
+        """The tracker itself has no place yet."""
+        waited = time.monotonic() - self._began
+        if waited < 1:
+            return
+        blocker = tracker_need().blocker(look_around(self._ray)) or "it is being started"
+        self._status["elapsed_ms"] = int(waited * 1000)
+        self._status["message"] = (
+            f"waiting {waited:.0f} s of {self._wait_seconds:.0f} s for the tracker: {blocker}"
+        )
+        if waited >= self._wait_seconds:
+            self._ended = True
+            self._ray.kill(self._actor)
+            self._status["state"] = "failed"
+            self._status["error"] = _core.UnavailableError(self._status["message"])
+
+    def _last_words(self, error):
+        """What is known of a job whose tracker is gone for good."""
+        status = dict(self._status)
+        found = records(self._table, self._id)
+        if found:
+            status |= {name: found[0].get(name, status[name]) for name in status}
+        if status["state"] in ("done", "done_failed"):
+            status["error"] = None
+        elif status["state"] in _ENDED and found:
+            status["error"] = ("CancelledError", found[0].get("error") or "it was stopped")
+        else:
+            reason = str(error).strip().splitlines()[-1]
+            status["state"] = "failed"
+            status["error"] = ("UnavailableError", f"its tracker ended: {reason}")
+        return status
+
+
+def _error_of(pair):
+    """The exception that a tracker has named."""
+    if pair is None or isinstance(pair, Exception):
+        return pair
+    name, message = pair
+    return getattr(_core, name, _core.LemanError)(message)
+
+
+def _first_status(job_id, admission):
+    counters = (
+        "rows_planned rows_resumed rows_computed rows_checkpointed rows_committed rows_failed "
+        "bytes_written workers workers_ready worker_deaths memory_bytes elapsed_ms read_ms call_ms "
+        "write_ms wait_ms eta_ms eta_low_ms eta_high_ms checkpoint_age_ms commit_age_ms version "
+        "rate rate_recent read_rate write_rate"
+    )
+    status = dict.fromkeys(counters.split(), 0)
+    message = "the tracker starts" + (f"; {admission.note}" if admission.note else "")
+    texts = {"state": "waiting", "id": job_id, "message": message, "verdict": "", "error": None}
+    return status | texts

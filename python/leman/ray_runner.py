@@ -1,0 +1,255 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Reads and loads of a table by tasks of a Ray cluster.
+
+Tasks read and write the table's files themselves. They are plain tasks, not Ray Data, so that all
+of it works through Ray Client (``ray://``) too.
+"""
+
+import os
+import sys
+
+import cloudpickle
+
+from leman import _core
+from leman.ingest import Generators, LoadResult, Source
+from leman.placement import place_of
+from leman.ray_engine import connect
+from leman.ray_options import FileOptions, RayOptions, ReadOptions
+
+
+class RayRunner:
+    """What ``Table.ray()`` gives: the table's reads and loads, on a cluster."""
+
+    def __init__(self, table, ray_options=None, file_options=None):
+        self._table = table
+        self._ray_options = ray_options or RayOptions()
+        self._file_options = file_options or FileOptions()
+        for given, kind in (
+            (self._ray_options, RayOptions),
+            (self._file_options, FileOptions),
+        ):
+            if not isinstance(given, kind):
+                raise TypeError(f"ray() takes leman.{kind.__name__}, not {given!r}")
+
+    def __repr__(self):
+        return f"<leman.RayRunner of {self._table!r}>"
+
+    def read(self, where=None, columns=None, version=None, batch_size=None):
+        """The rows in order, as an iterator of ``pyarrow.Table`` of `batch_size` rows each.
+
+        Tasks read blocks of 16 to 128 MiB, `max_parallelism` of them at once.
+        """
+        options = ReadOptions(batch_size, columns, where, version)
+        ray = connect()
+        source = _source(ray, self._table, options)
+        return _batches(self._blocks(ray, source), options.batch_size)
+
+    def read_all(self, where=None, columns=None, version=None):
+        """All rows, as one ``pyarrow.Table``."""
+        import pyarrow as pa
+
+        return pa.concat_tables(self.read(where, columns, version))
+
+    def _blocks(self, ray, source):
+        """Blocks in order; a few are read ahead."""
+        most = self._ray_options.max_parallelism
+        task = ray.remote(num_cpus=1)(_read_block)
+        ranges, running = iter(source.ranges(1)), []
+        while True:
+            while len(running) < most:
+                found = next(ranges, None)
+                if found is None:
+                    break
+                running.append(task.remote(source.reader(*found)))
+            if not running:
+                return
+            yield from ray.get(running.pop(0))
+
+    def append(self, data, **options):
+        """Append rows; parts of a source (``leman.webdataset()``, ...) by tasks, several at once.
+
+        Returns a ``LoadResult`` for a source. What is in the table already is left out, so a load
+        that was stopped goes on when it is made again.
+        """
+        if isinstance(data, Source):
+            return self._load(data, options)
+        return self._table.append(data, **self._file_options.write_options(), **options)
+
+    def append_from(self, sources, **options):
+        """Append what generators give, each in a task; every task's rows are one version."""
+        return self._load(Generators(sources), options | {"again": True})
+
+    def _load(self, source, options):
+        ray = connect()
+        count = len(source.parts)
+        tasks = min(count, self._ray_options.max_parallelism)
+        packed = [os.path.abspath(folder) for folder in sys.path], cloudpickle.dumps(source)
+        options = self._file_options.write_options() | options
+        task = ray.remote(num_cpus=1, max_retries=0)(_load_some)
+        place = place_of(self._table), self._table._branch
+        running = [
+            task.remote(place, packed, list(range(i, count, tasks)), options) for i in range(tasks)
+        ]
+        try:
+            results = ray.get(running)
+        except ray.exceptions.RayTaskError as error:
+            cause = error.cause
+            raise cause if isinstance(cause, _core.LemanError) else error from None
+        finally:
+            self._table.refresh()
+        return _sum(results)
+
+
+def _source(ray, table, options):
+    from leman.ray_data import TableDatasource
+
+    return TableDatasource(
+        table, options.columns, options.where, options.batch_size, options.version
+    )
+
+
+def _read_block(reader):
+    return list(reader())
+
+
+def _batches(tables, rows):
+    """Tables cut and joined to `rows` rows each; as they come without a number."""
+    import pyarrow as pa
+
+    kept = None
+    for table in tables:
+        if rows is None:
+            yield table
+            continue
+        kept = table if kept is None else pa.concat_tables([kept, table])
+        whole = kept.num_rows - kept.num_rows % rows
+        for at in range(0, whole, rows):
+            yield kept.slice(at, rows)
+        kept = kept.slice(whole)
+    if kept is not None and kept.num_rows:
+        yield kept
+
+
+class _Some(Source):
+    """Some parts of a source."""
+
+    def __init__(self, source, numbers):
+        self._source, self._numbers = source, numbers
+        self.title = source.title
+
+    @property
+    def problems(self):
+        return self._source.problems
+
+    @property
+    def parts(self):
+        parts = self._source.parts
+        return [parts[number] for number in self._numbers]
+
+    @property
+    def schema(self):
+        return self._source.schema
+
+    def open(self, number):
+        return self._source.open(self._numbers[number])
+
+
+def _load_some(place, packed, numbers, options):
+    """A task: load these parts of a source."""
+    from leman.table import Table
+
+    (root, name), branch = place
+    table = Table._open(root, name, None, branch)
+    path, code = packed
+    sys.path.extend(folder for folder in path if folder not in sys.path)
+    source = cloudpickle.loads(code)
+    return table.append(_Some(source, numbers), max_parallelism=1, **options)
+
+
+def _sum(results):
+    names = [name for name in LoadResult.__dataclass_fields__ if name != "problems"]
+    counts = {name: sum(getattr(result, name) for result in results) for name in names}
+    return LoadResult(**counts, problems=[p for result in results for p in result.problems])
+
+
+def ray_dataset(table, ray_options=None, read_options=None):
+    """A ``ray.data.Dataset`` of a table; inside of the cluster where this process is a client."""
+    ray = connect()
+    ray_options, options = ray_options or RayOptions(), read_options or ReadOptions()
+    source = {
+        "columns": options.columns,
+        "where": options.where,
+        "batch_size": options.batch_size,
+        "version": options.version,
+        "concurrency": ray_options.max_parallelism,
+    }
+    if ray.util.client.ray.is_connected():
+        place = place_of(table), table._branch, table.version
+        return _Plan(ray, place, source)
+    from leman.ray_data import read_table
+
+    return read_table(table, **source)
+
+
+class _Plan:
+    """A ``ray.data.Dataset`` that is not here: its calls are kept, and made inside of the cluster
+    by the first that gives something else than a dataset."""
+
+    _STEPS = frozenset(
+        "map map_batches flat_map filter select_columns drop_columns rename_columns add_column "
+        "with_column repartition random_shuffle randomize_block_order sort limit union zip".split()
+    )
+
+    def __init__(self, ray, place, source, calls=()):
+        self._ray, self._place, self._source, self._calls = ray, place, source, calls
+
+    def __repr__(self):
+        steps = "".join(f".{name}()" for name, _, _ in self._calls)
+        return f"<leman: a ray.data.Dataset inside of the cluster{steps}>"
+
+    def __getattr__(self, name):
+        if name.startswith("_"):
+            raise AttributeError(name)
+
+        def call(*args, **kwargs):
+            calls = (*self._calls, (name, args, kwargs))
+            if name in self._STEPS:
+                return _Plan(self._ray, self._place, self._source, calls)
+            task = self._ray.remote(num_cpus=0)(_run_plan)
+            return self._ray.get(task.remote(self._place, self._source, calls))
+
+        return call
+
+    def iter_batches(self, *, batch_size=256, batch_format="numpy"):
+        """The rows, a block at a time from the cluster, in batches."""
+        import pyarrow as pa
+
+        task = self._ray.remote(num_cpus=0)(_run_plan)
+        calls = (*self._calls, ("to_arrow_refs", (), {}))
+        refs = self._ray.get(task.remote(self._place, self._source, calls))
+        for table in _batches((pa.table(self._ray.get(ref)) for ref in refs), batch_size):
+            if batch_format in ("pyarrow", None):
+                yield table
+            elif batch_format == "pandas":
+                yield table.to_pandas()
+            else:
+                yield {name: table[name].to_numpy() for name in table.column_names}
+
+    def __iter__(self):
+        return self.iter_rows()
+
+    def iter_rows(self):
+        for table in self.iter_batches(batch_format="pyarrow"):
+            yield from table.to_pylist()
+
+
+def _run_plan(place, source, calls):
+    """A task: make the calls on the dataset of the table."""
+    from leman.ray_data import read_table
+    from leman.table import Table
+
+    (root, name), branch, version = place
+    made = read_table(Table._open(root, name, version, branch), **source)
+    for step, args, kwargs in calls:
+        made = getattr(made, step)(*args, **kwargs)
+    return made

@@ -1,0 +1,193 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The text of functions and classes, and their syntax trees.
+
+A module is imported anew by workers, so its file counts as it is now. What travels by value counts
+as it was run: cells of notebooks, the main script, the text of ``python -c``. A definition is found
+by its qualified name, and among several of one name by its place.
+"""
+
+import ast
+import functools
+import inspect
+import linecache
+import os
+import stat
+import sys
+import textwrap
+import types
+from dataclasses import dataclass
+
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+
+
+@dataclass(frozen=True)
+class Definition:
+    """Where a function or class is defined."""
+
+    node: ast.AST
+    text: str  # of the definition, decorators included
+    path: str
+
+
+class _Names(ast.NodeVisitor):
+    """The definitions of a program by qualified name."""
+
+    def __init__(self):
+        self.found = {}
+        self._prefix = ""
+
+    def _add(self, node, name, inner, outer):
+        """outer: what is evaluated outside of the definition; inner: what stands in it."""
+        for part in outer:
+            self.visit(part)
+        qualified = self._prefix + name
+        self.found.setdefault(qualified, []).append(node)
+        before, self._prefix = (
+            self._prefix,
+            qualified + ("." if isinstance(node, ast.ClassDef) else ".<locals>."),
+        )
+        for part in inner:
+            self.visit(part)
+        self._prefix = before
+
+    def visit_FunctionDef(self, node):
+        self._add(node, node.name, node.body, [*node.decorator_list, node.args])
+
+    visit_AsyncFunctionDef = visit_FunctionDef
+
+    def visit_ClassDef(self, node):
+        self._add(node, node.name, node.body, [*node.decorator_list, *node.bases, *node.keywords])
+
+    def visit_Lambda(self, node):
+        self._add(node, "<lambda>", [node.body], [node.args])
+
+
+@functools.lru_cache(maxsize=64)
+def _definitions(text):
+    """The definitions of a program; none where it is not one."""
+    try:
+        tree = compile(
+            text, "<text>", "exec", ast.PyCF_ONLY_AST | ast.PyCF_ALLOW_TOP_LEVEL_AWAIT, True
+        )
+    except (SyntaxError, ValueError):
+        return {}
+    names = _Names()
+    names.visit(tree)
+    return names.found
+
+
+def _main_text():
+    """The program of ``python -c``, or of a file that is standard input."""
+    if sys.argv[:1] == ["-c"]:
+        return sys.orig_argv[-len(sys.argv)]
+    try:
+        if stat.S_ISREG(os.fstat(0).st_mode):
+            with open("/proc/self/fd/0") as program:
+                return program.read()
+    except (OSError, ValueError):
+        pass
+    return ""
+
+
+def _text_of(path, module, values):
+    if module != "__main__" and not path.startswith("<"):
+        linecache.checkcache(path)
+    lines = linecache.getlines(path, values)
+    if not lines and module == "__main__" and path in ("<string>", "<stdin>"):
+        return _main_text()
+    return "".join(lines)
+
+
+def keep(function):
+    """Read the text of a function that was defined just now, before its file is edited."""
+    code = getattr(function, "__code__", None)
+    if code is not None:
+        linecache.getlines(code.co_filename, function.__globals__)
+
+
+def _first_line(node):
+    return min([part.lineno for part in getattr(node, "decorator_list", ())] + [node.lineno])
+
+
+def _holds(node, code):
+    """Does the code stand in the node of a lambda?"""
+    start = node.body.lineno, node.body.col_offset
+    end = node.body.end_lineno, node.body.end_col_offset
+    for line, end_line, column, end_column in code.co_positions():
+        if None in (line, end_line, column, end_column):
+            continue
+        if start <= (line, column) and (end_line, end_column) <= end:
+            return True
+    return False
+
+
+def _choose(nodes, code):
+    """Of definitions with one name, the one at the place of the code; else the last."""
+    if code.co_name == "<lambda>":
+        here = [node for node in nodes if node.lineno == code.co_firstlineno]
+        if len(here) > 1:
+            here = [node for node in here if _holds(node, code)]
+            return here[0] if len(here) == 1 else None
+    else:
+        here = [node for node in nodes if _first_line(node) == code.co_firstlineno]
+    return (here or nodes)[-1]
+
+
+def _definition(node, text, path):
+    lines = text.splitlines(keepends=True)[_first_line(node) - 1 : node.end_lineno]
+    if isinstance(node, ast.Lambda):
+        return Definition(node, ast.get_source_segment(text, node) or "", path)
+    return Definition(node, textwrap.dedent("".join(lines)), path)
+
+
+def _find_function(function):
+    code = function.__code__
+    text = _text_of(code.co_filename, function.__module__, function.__globals__)
+    found = _definitions(text)
+    nodes = [
+        node
+        for node in found.get(code.co_qualname, ())
+        if isinstance(node, ast.Lambda if code.co_name == "<lambda>" else _FUNCTIONS)
+    ]
+    node = _choose(nodes, code) if nodes else None
+    return None if node is None else _definition(node, text, code.co_filename)
+
+
+def plain_function(member):
+    """The function behind what a class holds under a name; None when there is none."""
+    if isinstance(member, property):
+        member = member.fget
+    member = getattr(member, "__func__", member)
+    member = inspect.unwrap(member) if callable(member) else member
+    return member if isinstance(member, types.FunctionType) else None
+
+
+def _find_class(kind):
+    """By one of its methods, whose code names the file; a notebook's classes name none."""
+    places = []
+    for member in map(plain_function, vars(kind).values()):
+        if member and member.__code__.co_qualname.startswith(kind.__qualname__ + "."):
+            places.append((member.__code__.co_filename, member.__globals__, member.__code__))
+    module = sys.modules.get(kind.__module__)
+    if getattr(module, "__file__", None):
+        places.append((module.__file__, vars(module), None))
+    elif kind.__module__ == "__main__":
+        places.append(("<string>", {}, None))
+    for path, values, code in places:
+        text = _text_of(path, kind.__module__, values)
+        nodes = _definitions(text).get(kind.__qualname__, ())
+        nodes = [node for node in nodes if isinstance(node, ast.ClassDef)]
+        if code is not None:
+            holding = [n for n in nodes if n.lineno <= code.co_firstlineno <= n.end_lineno]
+            nodes = holding or nodes
+        if nodes:
+            return _definition(nodes[-1], text, path)
+    return None
+
+
+def find(thing):
+    """The ``Definition`` of a function or class; None where its text is not to be had."""
+    try:
+        return _find_class(thing) if isinstance(thing, type) else _find_function(thing)
+    except (AttributeError, OSError):
+        return None

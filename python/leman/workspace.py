@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The user's own modules in a worker: where they are found, and whether they are still the same.
+
+A worker outlives its job. Python keeps a module that was imported once, so a worker whose modules
+have changed in their files, or that would find others now, is of no use for the next job: it says
+so, and another one takes its place.
+"""
+
+import os
+import sys
+
+from leman import _core
+from leman.fingerprint import is_workspace
+
+
+def _stamp(path):
+    try:
+        found = os.stat(path)
+    except OSError:
+        return None
+    return found.st_mtime_ns, found.st_size, found.st_ino
+
+
+class Workspace:
+    """What a worker has imported of the user's own modules."""
+
+    def __init__(self):
+        self._job = None
+        self._path = None
+        self._stamps = {}
+        self._known = set()
+
+    def look(self):
+        """Remember the files of modules that were imported since the last look."""
+        if len(sys.modules) == len(self._known):
+            return
+        for name in sys.modules.keys() - self._known:
+            path = getattr(sys.modules[name], "__file__", None)
+            if path is not None and is_workspace(name):
+                self._stamps.setdefault(path, _stamp(path))
+        self._known = set(sys.modules)
+
+    def enter(self, given):
+        """Find modules as the process that started the job does; once for each job."""
+        if given["job"] == self._job:
+            return
+        self.look()
+        if self._path is not None:
+            self._refuse(given["path"])
+        self._job = given["job"]
+        self._path = given["path"]
+        more = [folder for folder in sys.path if folder not in self._path]
+        sys.path[:] = self._path + more
+        if given.get("shipped"):
+            from leman.environment import load
+
+            load(*given["shipped"]).activate()
+        try:
+            os.chdir(given["cwd"])
+        except OSError:
+            pass  # the folder is gone; only relative paths of the function would miss it
+
+    def _refuse(self, path):
+        if path != self._path:
+            raise _core.ConflictError("modules are found in other folders than before")
+        for name, stamp in self._stamps.items():
+            if _stamp(name) != stamp:
+                raise _core.ConflictError(f"{name} has changed since it was imported")

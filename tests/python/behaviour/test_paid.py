@@ -1,0 +1,199 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Results that are paid for: after a kill of whatever, only calls in flight are made again."""
+
+import http.server
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import threading
+from collections import Counter, defaultdict
+
+import leman
+import pyarrow as pa
+import pytest
+
+ROWS = 48
+IN_FLIGHT = 4
+
+
+class Till(http.server.ThreadingHTTPServer):
+    """A server that is paid by the request: /row/process. Some requests it answers with a kill."""
+
+    daemon_threads = True
+
+    def __init__(self):
+        super().__init__(("127.0.0.1", 0), Handler)
+        self.lock = threading.Lock()
+        self.calls = []  # (row, process), in order
+        self.kill_at = {}  # number of the call: what kills
+        threading.Thread(target=self.serve_forever, daemon=True).start()
+
+    @property
+    def url(self):
+        return f"http://127.0.0.1:{self.server_port}"
+
+    def paid(self):
+        return Counter(row for row, _ in self.calls)
+
+    def last_calls(self, count):
+        """The last calls of each process that called: what it may have had in flight."""
+        by_process = defaultdict(list)
+        for row, process in self.calls:
+            by_process[process].append(row)
+        return {process: set(rows[-count:]) for process, rows in by_process.items()}
+
+
+class Handler(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        row, process = map(int, self.path.strip("/").split("/"))
+        with self.server.lock:
+            self.server.calls.append((row, process))
+            kill = self.server.kill_at.pop(len(self.server.calls), None)
+        if kill is not None:
+            kill(process)
+        try:
+            self.send_response(200)
+            self.send_header("Content-Length", "2")
+            self.end_headers()
+            self.wfile.write(b"42")
+        except OSError:
+            pass  # who asked is dead
+
+    def log_message(self, *unused):
+        pass
+
+
+@pytest.fixture
+def till():
+    made = Till()
+    yield made
+    made.shutdown()
+    made.server_close()
+
+
+FUNCTIONS = """
+    import asyncio, os, urllib.request
+    import leman
+
+    def get(url, id):
+        with urllib.request.urlopen(f"{url}/{id}/{os.getpid()}", timeout=60) as answer:
+            answer.read()
+        return f"answer {id}"
+
+    def plain(url):
+        @leman.udf(paid=True)
+        def ask(id: int) -> str:
+            return get(url, id)
+        return ask
+
+    def in_flight(url):
+        @leman.udf(paid=True, async_concurrency=4, batch_size=16)
+        async def ask(id: int) -> str:
+            return await asyncio.to_thread(get, url, id)
+        return ask
+"""
+
+
+class Place:
+    def __init__(self, folder, till, kind):
+        self.till = till
+        db = leman.connect(folder / "db")
+        self.table = db.create_table("t", pa.table({"id": range(ROWS)}))
+        (folder / "functions.py").write_text(textwrap.dedent(FUNCTIONS))
+        (folder / "run.py").write_text(
+            f"import leman, functions\n"
+            f"table = leman.open({self.table.path!r})\n"
+            f"table.add_columns({{'out': functions.{kind}({till.url!r})}})\n"
+            f"table.backfill('out', concurrency=2, progress=False)\n"
+        )
+        self.command = [sys.executable, str(folder / "run.py")]
+
+    def start(self):
+        return subprocess.Popen(self.command, start_new_session=True)
+
+    def run_killed(self, calls):
+        """Run until so many calls have come, and kill all of it."""
+        driver = self.start()
+        kill_at = len(self.till.calls) + calls
+        self.till.kill_at[kill_at] = lambda _: os.killpg(driver.pid, signal.SIGKILL)
+        assert driver.wait(60) == -signal.SIGKILL
+
+    def check_finished(self):
+        values = leman.open(self.table.path).to_arrow(["out"])["out"].to_pylist()
+        assert values == [f"answer {i}" for i in range(ROWS)]
+
+
+@pytest.mark.parametrize(("kind", "last"), [("plain", 1), ("in_flight", IN_FLIGHT)])
+def test_paid__everything_killed(tmp_path, till, kind, last):
+    """Killed twice; a row that is paid for again was among the last calls of a process then."""
+    place = Place(tmp_path, till, kind)
+    lost = set()
+    for calls in (5, 17):
+        place.run_killed(calls)
+        lost |= set().union(*till.last_calls(last).values())
+    assert place.start().wait(60) == 0
+    place.check_finished()
+    paid = till.paid()
+    assert set(paid) == set(range(ROWS))
+    again = {row for row, count in paid.items() if count > 1}
+    assert again <= lost
+    assert max(paid.values()) <= 3
+
+
+@pytest.mark.parametrize(("kind", "last"), [("plain", 1), ("in_flight", IN_FLIGHT)])
+def test_paid__workers_killed(tmp_path, till, kind, last):
+    """The job goes on by itself; what its workers had paid for is not paid for again."""
+    place = Place(tmp_path, till, kind)
+    killed = []
+
+    def kill(process):
+        killed.append(process)
+        os.kill(process, signal.SIGKILL)
+
+    till.kill_at = {9: kill, 25: kill}
+    assert place.start().wait(60) == 0
+    place.check_finished()
+    assert len(killed) == 2
+    paid, lasts = till.paid(), till.last_calls(last)
+    again = {row for row, count in paid.items() if count > 1}
+    assert again <= lasts[killed[0]] | lasts[killed[1]]
+    assert sum(paid.values()) <= ROWS + 2 * last
+
+
+def test_paid__recompute_pays_again(tmp_path, till):
+    """What was kept before is not taken for the new computation, and what it keeps itself is."""
+    place = Place(tmp_path, till, "in_flight")  # 16 rows of a task: none has a receipt by then
+    script = tmp_path / "run.py"
+    for calls, text in ((10, script.read_text()), (12, None)):
+        before = len(till.calls)
+        place.run_killed(calls)
+        if text is not None:
+            script.write_text(text.replace("progress", "recompute=True, progress"))
+    lost = set().union(*till.last_calls(IN_FLIGHT).values())
+    assert place.start().wait(60) == 0
+    place.check_finished()
+    again = Counter(row for row, _ in till.calls[before:])
+    assert set(again) == set(range(ROWS))
+    assert {row for row, count in again.items() if count > 1} <= lost
+
+
+def test_paid__failed_rows_are_not_kept(tmp_path):
+    """A row that failed is called again, one that did not is not; errors say which row."""
+    db = leman.connect(tmp_path / "db")
+    table = db.create_table("t", pa.table({"id": range(ROWS)}))
+    gate = tmp_path / "gate"
+
+    @leman.udf(paid=True, on_error=leman.skip_on_error())
+    def ask(id: int) -> int:
+        if id % 10 == 3 and not gate.exists():
+            raise ValueError(f"not {id}")
+        return id
+
+    table.add_columns({"out": ask})
+    assert table.backfill("out", concurrency=1, progress=False).rows_failed == 5
+    gate.touch()
+    result = table.backfill("out", concurrency=1, progress=False)
+    assert result.rows_computed == 5 and result.rows_failed == 0
+    assert table.to_arrow(["out"])["out"].to_pylist() == list(range(ROWS))
