@@ -1,0 +1,230 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Jobs on a Ray cluster of several nodes, and what becomes of them when parts of it die."""
+
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+
+import leman
+import pyarrow as pa
+import pytest
+from test_engine import applier_count, values, wait_until
+
+ROWS = 240
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    """A head without room for workers, and nodes that tests add and remove."""
+    import ray
+    from ray.cluster_utils import Cluster
+
+    if ray.is_initialized():
+        ray.shutdown()
+    made = Cluster(
+        initialize_head=True,
+        head_node_args={"num_cpus": 1, "resources": {"head": 1}, "include_dashboard": False},
+    )
+    ray.init(address=made.address, logging_level="error", log_to_driver=False)
+    yield made
+    ray.shutdown()
+    made.shutdown()
+
+
+_nodes = {}
+
+
+@pytest.fixture
+def nodes(cluster):
+    """Two nodes for workers, with labels of their own; one that a test has removed is new."""
+    for i in range(2):
+        if _nodes.get(i) not in cluster.worker_nodes:
+            _nodes[i] = cluster.add_node(
+                num_cpus=2, resources={f"worker{i}": 8}, labels={"pool": f"p{i}"}
+            )
+    cluster.wait_for_nodes()
+    return list(_nodes.values())
+
+
+@pytest.fixture
+def table(tmp_path):
+    db = leman.connect(tmp_path)
+    return db.create_table("t", pa.table({"x": range(ROWS)}), max_rows_per_fragment=80)
+
+
+@leman.udf(batch_size=4, data_type=pa.string())
+def where_am_i(x: int) -> str:
+    """Where a row is computed, and when: its calls sleep, so that both nodes have their share."""
+    began = time.time()
+    time.sleep(0.05)
+    return f"{os.getppid()} {began} {time.time()}"
+
+
+@leman.udf(batch_size=4, checkpoint_size=4)
+def slow_one(x: int) -> int:
+    time.sleep(0.05)
+    return x + 1
+
+
+def begin(table, **options):
+    """A job with some rows computed."""
+    table.add_columns({"y": slow_one})
+    job = table.backfill_async("y", engine="ray", **options)
+    wait_until(lambda: not job._core.wait(100) and job.status()["rows_checkpointed"] >= 16)
+    return job
+
+
+def check_done(table, job):
+    assert job.wait(120).state == "done"
+    assert values(table) == list(range(1, ROWS + 1))
+
+
+def actor_pid(name):
+    """The process of an actor that runs, of any applier; None when there is none."""
+    from ray._private.state import actors
+
+    for actor in actors().values():
+        if actor["ActorClassName"] == name and actor["State"] == "ALIVE":
+            return actor["Pid"]
+    return None
+
+
+def test_nodes__both_work_at_once(table, nodes):
+    """A sleeping function runs on both nodes at the same time."""
+    table.add_columns({"place": where_am_i})
+    result = table.backfill("place", engine="ray", num_cpus=2, concurrency=2)
+    assert result.state == "done"
+    calls = {}
+    for text in values(table, "place"):
+        agent, began, ended = text.split()
+        calls.setdefault(agent, []).append((float(began), float(ended)))
+    assert len(calls) == 2
+    spans = [(min(b for b, _ in times), max(e for _, e in times)) for times in calls.values()]
+    assert max(b for b, _ in spans) < min(e for _, e in spans)
+
+
+def test_nodes__segments_elsewhere(table, nodes):
+    """Workers on other nodes than the tracker's write objects of their own."""
+    job = begin(table, num_cpus=2, concurrency=2)
+    fills = os.path.join(table.uri, "_leman", "fills")
+    found = [name for _, _, names in os.walk(fills) for name in names]
+    assert any(".hold." in name for name in found), found
+    check_done(table, job)
+
+
+@pytest.mark.soak
+def test_nodes__labels_and_resources_pick_nodes(table, nodes, cluster):
+    table.add_columns({"y": slow_one})
+    result = table.backfill(
+        "y", engine="ray", concurrency=2, node_labels={"pool": "p1"}, resources={"worker1": 4}
+    )
+    assert result.state == "done"
+    job_id = result.job_id
+    with pytest.raises(leman.UnavailableError, match="no node has the label pool=p7; the nodes"):
+        table.backfill("y", engine="ray", node_labels={"pool": "p7"}, recompute=True)
+    with pytest.raises(leman.UnavailableError, match="the largest node, .* has 0 x tpu"):
+        table.backfill("y", engine="ray", resources={"tpu": 1}, recompute=True)
+    assert [job.id for job in table.jobs()] == [job_id]
+
+
+def test_nodes__worker_killed(table, nodes):
+    """An applier and its worker die: another takes its place."""
+    job = begin(table, num_cpus=2, concurrency=2)
+    os.kill(actor_pid("Applier"), signal.SIGKILL)
+    check_done(table, job)
+    assert job.status()["worker_deaths"] >= 1
+    assert any("connection to its node" in event["text"] for event in job.events())
+
+
+def test_nodes__node_killed(table, nodes, cluster):
+    """A node dies in mid-job: its workers come back on another."""
+    job = begin(table, num_cpus=1, concurrency=4)
+    victim = nodes[0]
+    cluster.remove_node(victim, allow_graceful=False)
+    check_done(table, job)
+
+
+def test_nodes__tracker_killed(table, nodes):
+    """The tracker dies: Ray starts it again, and it goes on from the journal."""
+    job = begin(table, num_cpus=2, concurrency=2)
+    kept = job.status()["rows_checkpointed"]
+    first = actor_pid("Tracker")
+    os.kill(first, signal.SIGKILL)
+    check_done(table, job)
+    assert job.status()["rows_resumed"] >= kept
+    assert job.status()["rows_computed"] <= ROWS - kept
+
+
+def test_nodes__client_killed(table, nodes, cluster, tmp_path):
+    """The driver process dies: the job goes on, and another process finds it."""
+    script = tmp_path / "client.py"
+    script.write_text(
+        textwrap.dedent(f"""
+        import sys
+        sys.path.insert(0, {os.path.dirname(__file__)!r})
+        import ray, leman
+        from test_nodes import slow_one
+
+        ray.init(address={cluster.address!r}, logging_level="error")
+        table = leman.open({table.uri!r})
+        table.add_columns({{"y": slow_one}})
+        table.backfill("y", engine="ray", num_cpus=2, concurrency=2, job_id="orphan")
+        """)
+    )
+    client = subprocess.Popen([sys.executable, str(script)])
+    job = None
+
+    def computes():
+        nonlocal job
+        job = job or next(iter(table.jobs()), None)
+        return job is not None and job.status().get("rows_checkpointed", 0) >= 16
+
+    wait_until(computes, 60)
+    client.kill()
+    client.wait()
+    assert job.id == "orphan"
+    assert job.wait(60)["state"] == "done"
+    table.refresh()
+    assert values(table) == list(range(1, ROWS + 1))
+
+
+@pytest.mark.soak
+def test_nodes__cluster_lost(table, nodes, cluster):
+    """Tracker and workers die for good: the same call goes on, on the other engine too."""
+    import ray
+
+    job = begin(table, num_cpus=2, concurrency=2)
+    ray.kill(job._core._actor)
+    with pytest.raises(leman.UnavailableError, match="its tracker ended"):
+        job.wait(60)
+    kept = table.jobs()[0].status()["rows_checkpointed"]
+    wait_until(lambda: applier_count(ray) == 0)
+    result = table.backfill("y", concurrency=1, timeout=1000, where="x < 200")
+    assert result.rows_resumed >= min(kept, 16)
+    result = table.backfill("y", engine="ray", concurrency=2)
+    assert result.state == "done"
+    assert values(table) == list(range(1, ROWS + 1))
+
+
+@pytest.mark.soak
+def test_nodes__zombie_is_fenced(table, nodes):
+    """A worker that comes back after its job has gone on without it changes nothing."""
+    job = begin(table, num_cpus=2, concurrency=2)
+    zombie = actor_pid("Applier")
+    children = subprocess.run(
+        ["ps", "-o", "pid=", "--ppid", str(zombie)], stdout=subprocess.PIPE, text=True
+    ).stdout.split()
+    for pid in [zombie, *map(int, children)]:
+        os.kill(pid, signal.SIGSTOP)
+    tracker = actor_pid("Tracker")
+    os.kill(tracker, signal.SIGKILL)  # a new epoch, while the stopped one holds a grant
+    wait_until(lambda: job._core.wait(100) or actor_pid("Tracker") not in (None, tracker), 60)
+    for pid in [zombie, *map(int, children)]:
+        try:
+            os.kill(pid, signal.SIGCONT)
+        except ProcessLookupError:
+            pass  # Ray has ended it
+    check_done(table, job)
