@@ -218,8 +218,9 @@ def test_fetch__one_fragment_that_expands_hugely(tmp_path, server, version):
     seen = json.loads(output)
     assert seen["committed"] == ROWS
     assert 0 < seen["resumed"] < ROWS
-    # Rows with a receipt are not asked for again.
-    assert len(server.asked) - asked == ROWS - seen["resumed"]
+    # Rows with a receipt are not asked for again. (A request that the killed worker had sent may
+    # be read by the server only now: it is of a row without a receipt, so it adds none.)
+    assert len(set(server.asked[asked:])) == ROWS - seen["resumed"]
     assert seen["processes"] == 3
     assert seen["memory"] < 160 * MIB
     written = sum(size_of(row) for row in range(ROWS)) * (ROWS - seen["resumed"]) / ROWS
