@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * webdataset.h - read WebDataset shards: tar archives of samples.
+ * webdataset.h - read WebDataset shards: tar archives of samples, plain or compressed with gzip.
  *
  * Members that follow each other and have the same name up to the first dot behind the last slash,
  * the key, are one sample, and one row; the rest of the name is the field. The bytes of a field are
@@ -65,7 +65,11 @@ LMN_API LMN_MUST_USE enum lmn_status lmn_webdataset_open(
 /* Give the reference of lmn_webdataset_open() back. NULL is ignored. */
 LMN_API void lmn_webdataset_close(struct lmn_webdataset *dataset);
 
-/* The rows of shard number `shard`, in order. The caller releases *stream_out. */
+/*
+ * The rows of shard number `shard`, in order. The caller releases *stream_out.
+ *
+ * LMN_E_UNSUPPORTED  references to a shard that is compressed
+ */
 LMN_API LMN_MUST_USE enum lmn_status lmn_webdataset_shard(struct lmn_webdataset *dataset,
                                                           uint64_t shard,
                                                           struct ArrowArrayStream *stream_out,

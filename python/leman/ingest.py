@@ -86,13 +86,16 @@ def file_parts(paths):
     return [(path, os.path.getsize(path) if os.path.exists(path) else 0) for path in paths]
 
 
-def expand(patterns, ending=None):
-    """The files that patterns stand for: braces, globs, folders; a list of them, or one."""
+def expand(patterns, endings=None):
+    """The files that patterns stand for: braces, globs, folders; a list of them, or one.
+
+    endings: of the files that a folder is read for, parted by spaces; None takes all of them.
+    """
     if isinstance(patterns, (str, os.PathLike)):
         patterns = [patterns]
     found = []
     for pattern in patterns:
-        found += _core.expand(os.fspath(pattern), ending)
+        found += _core.expand(os.fspath(pattern), endings)
     return list(dict.fromkeys(found))
 
 
@@ -180,7 +183,7 @@ class Generators(Source):
 class _WebDataset(Source):
     def __init__(self, urls, columns, references, on_error, sample_rows, schema, group_size):
         self._given = (urls, columns, references, on_error, sample_rows, schema, group_size)
-        self._shards = expand(urls, ".tar")
+        self._shards = expand(urls, ".tar .tar.gz .tgz")
         self.title = f"webdataset {self._shards[0]}"
         self.problems = []
         self._core = _core.WebDataset(
@@ -244,6 +247,7 @@ def webdataset(
     """Samples of WebDataset shards, one row each.
 
     urls: paths of tar archives: "shards/{000..099}.tar", a glob, a folder, or a list of them.
+        Those that are compressed with gzip (.tar.gz, .tgz) are read, too, but not referred to.
     columns: which fields become columns: a list of fields, or a dict of columns and their fields.
         A field is an extension ("jpg"), a field of a JSON object ("json.caption"), "__key__" or
         "__shard__"; with "?" behind it, samples may lack it. None takes the key and every field.

@@ -17,7 +17,7 @@ enum { FILES_MAX = 1000000, PATTERN_MAX = 4096, DIGITS_MAX = 9 };
 struct expansion {
     struct lmn_env *env;
     struct lmn__arena *arena; /* the list's own */
-    const char *ending;
+    const char *endings;      /* parted by spaces; NULL: any */
     char **name;
     uint64_t count, room;
     uint32_t depth;
@@ -62,16 +62,27 @@ struct folder {
     const char *path;
 };
 
+/* Does a name end in one of the endings, which spaces part? */
+static bool ends_in(const char *name, const char *endings)
+{
+    size_t len = strlen(name), tail;
+
+    for (; *endings != '\0'; endings += tail + (endings[tail] == ' ')) {
+        tail = strcspn(endings, " ");
+        if (tail <= len && memcmp(name + len - tail, endings, tail) == 0)
+            return true;
+    }
+    return false;
+}
+
 static enum lmn_status keep_entry(void *context, const char *name, bool is_directory,
                                   struct lmn_error *err)
 {
     const struct folder *folder = context;
-    const char *ending = folder->e->ending;
-    size_t len = strlen(name), tail = ending != NULL ? strlen(ending) : 0;
+    const char *endings = folder->e->endings;
     char path[2 * PATTERN_MAX];
 
-    if (is_directory || name[0] == '.' || len < tail ||
-        (tail != 0 && strcmp(name + len - tail, ending) != 0))
+    if (is_directory || name[0] == '.' || (endings != NULL && !ends_in(name, endings)))
         return LMN_OK;
     snprintf(path, sizeof path, "%s/%s", folder->path, name);
     return keep(folder->e, path, err);
@@ -181,10 +192,10 @@ static enum lmn_status expand(struct expansion *e, const char *pattern, struct l
     return st;
 }
 
-enum lmn_status lmn_ingest_expand(struct lmn_env *env, const char *pattern, const char *ending,
+enum lmn_status lmn_ingest_expand(struct lmn_env *env, const char *pattern, const char *endings,
                                   struct lmn_name_list *list_out, struct lmn_error *err)
 {
-    struct expansion e = { .ending = ending };
+    struct expansion e = { .endings = endings };
     enum lmn_status st = lmn__env_resolve(env, &env, err);
 
     *list_out = (struct lmn_name_list){ 0 };
@@ -198,8 +209,8 @@ enum lmn_status lmn_ingest_expand(struct lmn_env *env, const char *pattern, cons
         st = expand(&e, pattern, err);
     if (st == LMN_OK && e.count == 0)
         st = lmn_fail(err, LMN_E_NOT_FOUND, "%.200s: there are no such files%s%s", pattern,
-                      ending != NULL ? ", or none in the folder that ends in " : "",
-                      ending != NULL ? ending : "");
+                      endings != NULL ? ", or none in the folder that ends in " : "",
+                      endings != NULL ? endings : "");
     if (st == LMN_OK)
         *list_out = (struct lmn_name_list){ e.name, e.count, e.arena };
     else

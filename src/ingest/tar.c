@@ -44,6 +44,7 @@ void lmn__tar_init(struct lmn__tar *tar, struct lmn_env *env, struct lmn__source
 
 void lmn__tar_deinit(struct lmn__tar *tar)
 {
+    lmn__gzip_free(tar->gzip);
     lmn__source_close(&tar->source);
     lmn__buf_deinit(&tar->ahead);
     lmn__buf_deinit(&tar->name);
@@ -54,7 +55,33 @@ void lmn__tar_deinit(struct lmn__tar *tar)
 static enum lmn_status ended(const struct lmn__tar *tar, const char *where, struct lmn_error *err)
 {
     return lmn_fail(err, LMN_E_CORRUPT, "%.200s: ends at offset %llu, %s", tar->source.name,
-                    (unsigned long long)tar->source.position, where);
+                    (unsigned long long)tar->position, where);
+}
+
+/* Look whether the archive is compressed. */
+static enum lmn_status look_at_start(struct lmn__tar *tar, struct lmn_error *err)
+{
+    struct lmn__span start = { NULL, 0 };
+    enum lmn_status st = lmn__source_peek(&tar->source, 2, &start, err);
+
+    tar->started = true;
+    return st == LMN_OK && lmn__gzip_starts(start)
+               ? lmn__gzip_new(tar->source.env, &tar->source, &tar->gzip, err)
+               : st;
+}
+
+static enum lmn_status read_source(struct lmn__tar *tar, uint8_t *data, size_t len, size_t *got_out,
+                                   struct lmn_error *err)
+{
+    return tar->gzip != NULL ? lmn__gzip_read(tar->gzip, data, len, got_out, err)
+                             : lmn__source_read(&tar->source, data, len, got_out, err);
+}
+
+static enum lmn_status skip_source(struct lmn__tar *tar, uint64_t len, uint64_t *got_out,
+                                   struct lmn_error *err)
+{
+    return tar->gzip != NULL ? lmn__gzip_skip(tar->gzip, len, got_out, err)
+                             : lmn__source_skip(&tar->source, len, got_out, err);
 }
 
 /* Up to `len` bytes; fewer at the end of the archive. Large reads go around the buffer. */
@@ -69,13 +96,13 @@ static enum lmn_status take(struct lmn__tar *tar, uint8_t *data, size_t len, siz
         memcpy(data, tar->ahead.data + tar->used, have);
     tar->used += have;
     if (have < len && len - have >= more) {
-        st = lmn__source_read(&tar->source, data + have, len - have, &got, err);
+        st = read_source(tar, data + have, len - have, &got, err);
     } else if (have < len) {
         lmn__buf_reset(&tar->ahead);
         tar->used = 0;
         if (!lmn__buf_reserve(&tar->ahead, more))
             return lmn__no_memory(err, "a tar archive", more);
-        st = lmn__source_read(&tar->source, tar->ahead.data, more, &tar->ahead.len, err);
+        st = read_source(tar, tar->ahead.data, more, &tar->ahead.len, err);
         got = lmn__min_u64(len - have, tar->ahead.len);
         if (got != 0)
             memcpy(data + have, tar->ahead.data, got);
@@ -94,7 +121,7 @@ static enum lmn_status skip(struct lmn__tar *tar, uint64_t len, const char *wher
 
     tar->used += have;
     if (have < len)
-        st = lmn__source_skip(&tar->source, len - have, &got, err);
+        st = skip_source(tar, len - have, &got, err);
     tar->position += have + got;
     if (st == LMN_OK && have + got < len)
         st = ended(tar, where, err);
@@ -298,6 +325,14 @@ static enum lmn_status read_header(struct lmn__tar *tar, uint8_t *block, uint8_t
     return LMN_OK;
 }
 
+/* At the end mark: what is compressed has its checksum behind it. */
+static enum lmn_status finish(struct lmn__tar *tar, struct lmn_error *err)
+{
+    uint64_t rest;
+
+    return tar->gzip != NULL ? lmn__gzip_skip(tar->gzip, UINT64_MAX, &rest, err) : LMN_OK;
+}
+
 enum lmn_status lmn__tar_next(struct lmn__tar *tar, struct lmn__tar_member *member_out,
                               bool *more_out, struct lmn_error *err)
 {
@@ -306,6 +341,8 @@ enum lmn_status lmn__tar_next(struct lmn__tar *tar, struct lmn__tar_member *memb
 
     *more_out = false;
     *member_out = (struct lmn__tar_member){ 0 };
+    if (!tar->started && (st = look_at_start(tar, err)) != LMN_OK)
+        return st;
     lmn__buf_reset(&tar->pax_name);
     tar->has_pax_bytes = false;
     while ((st = read_header(tar, block, &type, err)) == LMN_OK && type != 0) {
@@ -341,5 +378,5 @@ enum lmn_status lmn__tar_next(struct lmn__tar *tar, struct lmn__tar_member *memb
         lmn__buf_reset(&tar->pax_name);
         tar->has_pax_bytes = false;
     }
-    return st;
+    return st == LMN_OK ? finish(tar, err) : st;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * tar.h - the members of a tar archive, read in order: ustar, pax, and GNU's long names.
+ * tar.h - the members of a tar archive, read in order: ustar, pax, and GNU's long names. An archive
+ * that is compressed with gzip is decompressed on the way; places in it count decompressed bytes.
  *
  * Only regular files are members; directories, links and devices are passed over. The content of a
  * member is read between two calls of lmn__tar_next(), or passed over without being read where the
@@ -10,7 +11,7 @@
 #define LMN_INGEST_TAR_H
 
 #include "base/buf.h"
-#include "os/source.h"
+#include "ingest/gzip.h"
 
 enum { LMN__TAR_NAME_BYTES_MAX = 64 << 10 };
 
@@ -23,6 +24,8 @@ struct lmn__tar_member {
 
 struct lmn__tar {
     struct lmn__source source; /* owned */
+    struct lmn__gzip *gzip;    /* of the source; NULL: it is not compressed */
+    bool started;              /* whether it is compressed is known */
     struct lmn__buf ahead;     /* bytes that are read from the source; `used` of them are taken */
     size_t used;
     uint64_t position; /* in the archive, of the next byte to take */
@@ -41,11 +44,13 @@ void lmn__tar_init(struct lmn__tar *tar, struct lmn_env *env, struct lmn__source
 void lmn__tar_deinit(struct lmn__tar *tar);
 
 /*
- * The next member; *more_out is false at the end mark.
+ * The next member; *more_out is false at the end mark. What is compressed is read to its end there,
+ * where its checksum is.
  *
- * LMN_E_CORRUPT      a header that is none, or the archive ends without its end mark; names the
- *                    archive and the place
- * LMN_E_UNSUPPORTED  a sparse file, or one that goes on in another archive
+ * LMN_E_CORRUPT      a header that is none, the archive ends without its end mark, or it does not
+ *                    decompress; names the archive and the place
+ * LMN_E_UNSUPPORTED  a sparse file, one that goes on in another archive, or gzip without its
+ * library
  */
 LMN_MUST_USE enum lmn_status lmn__tar_next(struct lmn__tar *tar, struct lmn__tar_member *member_out,
                                            bool *more_out, struct lmn_error *err);

@@ -447,9 +447,13 @@ static enum lmn_status shard_init(struct shard *shard, struct lmn_error *err)
     enum lmn_status st = lmn__source_open(&source, dataset->env, shard->path, err);
 
     if (st == LMN_OK)
-        st = lmn__source_peek(&source, 4, &start, err);
-    if (st == LMN_OK && start.len >= 2 && memcmp(start.data, "\x1f\x8b", 2) == 0)
-        st = lmn_fail(err, LMN_E_UNSUPPORTED, "%.200s is compressed with gzip", shard->path);
+        st = lmn__source_peek(&source, 2, &start, err);
+    if (st == LMN_OK && dataset->options.references && lmn__gzip_starts(start))
+        st = lmn_fail(
+            err, LMN_E_UNSUPPORTED,
+            "%.200s is compressed with gzip, so nothing can refer to its members: load it "
+            "without references",
+            shard->path);
     lmn__tar_init(&shard->tar, dataset->env, &source, dataset->options.references);
     if (lmn__webdataset_goes_on(dataset, st)) {
         report(shard, "", err);

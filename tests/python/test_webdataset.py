@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """WebDataset shards become tables; tarfile and pylance are the judges."""
 
+import gzip
 import json
 import os
 import signal
@@ -42,6 +43,28 @@ def test_every_format_of_tar(tmp_path, format):
     write_shard(tmp_path / "a.tar", samples.items(), format=format)
     table = leman.create(tmp_path / "t.lance", leman.webdataset(tmp_path / "a.tar"))
     check_rows(table, samples)
+
+
+def test_shards_that_are_compressed(tmp_path, shards):
+    for number, path in enumerate(sorted((tmp_path / "shards").iterdir())):
+        packed = path.with_suffix(".tgz" if number == 0 else ".tar.gz")
+        packed.write_bytes(gzip.compress(path.read_bytes()))
+        path.unlink()
+    source = leman.webdataset(tmp_path / "shards")
+    check_rows(leman.create(tmp_path / "t.lance", source), shards)
+    linked = leman.webdataset(tmp_path / "shards", references=True)
+    with pytest.raises(leman.UnsupportedError, match=r"00\d.t.*gz is compressed with gzip"):
+        leman.create(tmp_path / "linked.lance", linked)
+    damaged = tmp_path / "shards/001.tar.gz"
+    content = bytearray(damaged.read_bytes())
+    content[len(content) // 2] ^= 4
+    damaged.write_bytes(content)
+    with pytest.raises(leman.CorruptError, match=r"001.tar.gz"):
+        leman.create(tmp_path / "u.lance", leman.webdataset(damaged))
+    rest = leman.webdataset(tmp_path / "shards", on_error="skip")
+    table = leman.create(tmp_path / "v.lance", rest)
+    assert 80 <= table.count_rows() < 100
+    assert {os.path.basename(p.part) for p in table.loaded.problems} == {"001.tar.gz"}
 
 
 def test_a_table_of_shards(tmp_path, shards):

@@ -53,6 +53,36 @@ void tar_end(struct lmn__buf *tar)
     lmn__buf_put_zeros(tar, 2 * BLOCK);
 }
 
+static uint32_t crc32_of(const uint8_t *data, size_t len)
+{
+    uint32_t crc = UINT32_MAX;
+
+    for (size_t i = 0; i < len; i++) {
+        crc ^= data[i];
+        for (int bit = 0; bit < 8; bit++)
+            crc = crc >> 1 ^ (0xedb88320 & -(crc & 1));
+    }
+    return ~crc;
+}
+
+void tar_gzip(const uint8_t *tar, size_t len, struct lmn__buf *out)
+{
+    static const uint8_t header[] = { 0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3 };
+    size_t at = 0, n;
+
+    lmn__buf_put(out, header, sizeof header);
+    do {
+        n = len - at < UINT16_MAX ? len - at : UINT16_MAX;
+        lmn__buf_put_u8(out, at + n == len);
+        lmn__buf_put_u16(out, (uint16_t)n);
+        lmn__buf_put_u16(out, (uint16_t)~n);
+        lmn__buf_put(out, tar + at, n);
+        at += n;
+    } while (at < len);
+    lmn__buf_put_u32(out, crc32_of(tar, len));
+    lmn__buf_put_u32(out, (uint32_t)len);
+}
+
 const char *tar_write(const struct lmn__buf *tar, const char *dir, const char *name)
 {
     static char path[4096];

@@ -22,6 +22,12 @@ void tar_seal(struct lmn__buf *tar, size_t offset);
 /* The end mark: two blocks of zeros. */
 void tar_end(struct lmn__buf *tar);
 
+/*
+ * Append `tar` to `out` as a member of gzip whose data are stored as they are, so that every byte
+ * of it is known.
+ */
+void tar_gzip(const uint8_t *tar, size_t len, struct lmn__buf *out);
+
 /* Write the archive to the file `name` in the directory `dir`; *path_out lives until the next. */
 const char *tar_write(const struct lmn__buf *tar, const char *dir, const char *name);
 

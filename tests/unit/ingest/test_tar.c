@@ -222,6 +222,116 @@ static void test_tar__refuses_by_name(void **state)
     CHECK_EQ(live_allocations(), 0);
 }
 
+/* An archive of two files, in two members of gzip, of which the first ends inside of a header. */
+static void make_gzip(struct lmn__buf *packed)
+{
+    struct lmn__buf bytes;
+
+    tar_init(packed);
+    tar_init(&bytes);
+    tar_file(&bytes, "a.txt", "some text");
+    tar_file(&bytes, "b.txt", "more");
+    tar_end(&bytes);
+    tar_gzip(bytes.data, 700, packed);
+    tar_gzip(bytes.data + 700, bytes.len - 700, packed);
+    lmn__buf_deinit(&bytes);
+}
+
+static void test_tar__gzip(void **state)
+{
+    struct lmn__tar_member member;
+    struct lmn__buf packed;
+    struct lmn__tar tar;
+    struct lmn_error err;
+    uint64_t count;
+    bool more;
+
+    (void)state;
+    make_gzip(&packed);
+    for (int zeros = 0; zeros < 2; zeros++) {
+        open_tar(&tar, &packed, packed.len, false);
+        expect(&tar, "a.txt", "some text");
+        CHECK_STATUS(lmn__tar_next(&tar, &member, &more, &err), LMN_OK, &err);
+        CHECK_EQ(member.offset, 1024 + 512); /* of the archive, not of the file */
+        expect_end(&tar);
+        CHECK_STATUS(read_all(&packed, packed.len, true, &count, &err), LMN_OK, &err);
+        CHECK_EQ(count, 2);
+        lmn__buf_put_zeros(&packed, 1000);
+    }
+    lmn__buf_put(&packed, "more", 4);
+    CHECK_STATUS(read_all(&packed, packed.len, false, &count, &err), LMN_E_CORRUPT, &err);
+    CHECK_HAS(err.message, "shard.tar: compressed with gzip: other bytes follow at offset ");
+    lmn__buf_deinit(&packed);
+    CHECK_EQ(live_allocations(), 0);
+}
+
+/* A cut and a flipped bit are told, wherever they are: the checksum is read, too. */
+static void test_tar__corrupt_gzip(void **state)
+{
+    struct lmn__buf packed;
+    struct lmn_error err;
+    uint64_t count;
+    size_t second = 10 + 5 + 700 + 8;
+
+    (void)state;
+    make_gzip(&packed);
+    for (size_t len = 2; len < packed.len; len++) {
+        if (len == second)
+            continue; /* the first member as a whole; the archive is cut then */
+        CHECK_STATUS(read_all(&packed, len, len % 2 == 0, &count, &err), LMN_E_CORRUPT, &err);
+        CHECK_HAS(err.message, "shard.tar: compressed with gzip: the file ends inside of it at ");
+    }
+    CHECK_STATUS(read_all(&packed, second, false, &count, &err), LMN_E_CORRUPT, &err);
+    CHECK_HAS(err.message, "shard.tar: ends at offset 700, ");
+    for (size_t at = 10; at < packed.len; at++) {
+        if (at >= second + 4 && at < second + 10)
+            continue; /* time and system of the second member mean nothing */
+        packed.data[at] ^= 4;
+        CHECK_STATUS(read_all(&packed, packed.len, at % 2 == 0, &count, &err), LMN_E_CORRUPT, &err);
+        packed.data[at] ^= 4;
+    }
+    lmn__buf_deinit(&packed);
+    CHECK_EQ(live_allocations(), 0);
+}
+
+static void test_tar__gzip_every_fault_is_told(void **state)
+{
+    struct lmn__buf packed;
+    struct lmn_error err;
+    uint64_t count;
+
+    (void)state;
+    make_gzip(&packed);
+    for (uint64_t nth = 1;; nth++) {
+        struct lmn__source source;
+        struct lmn__tar_member member;
+        struct lmn__tar tar;
+        bool more = true;
+        enum lmn_status st;
+
+        CHECK_STATUS(lmn__source_open_memory(&source, test_env(), "shard.tar",
+                                             (struct lmn__span){ packed.data, packed.len }, &err),
+                     LMN_OK, &err);
+        fault_arm(FAULT_ALLOC, nth);
+        lmn__tar_init(&tar, test_env(), &source, false);
+        count = 0;
+        do {
+            st = lmn__tar_next(&tar, &member, &more, &err);
+            count += st == LMN_OK && more;
+        } while (st == LMN_OK && more);
+        lmn__tar_deinit(&tar);
+        if (!fault_fired()) {
+            CHECK_STATUS(st, LMN_OK, &err);
+            CHECK_EQ(count, 2);
+            break;
+        }
+        CHECK_STATUS(st, LMN_E_NO_MEMORY, &err);
+    }
+    fault_disarm();
+    lmn__buf_deinit(&packed);
+    CHECK_EQ(live_allocations(), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -230,6 +340,9 @@ int main(void)
         cmocka_unit_test(test_tar__corrupt_cut_anywhere),
         cmocka_unit_test(test_tar__corrupt_headers),
         cmocka_unit_test(test_tar__refuses_by_name),
+        cmocka_unit_test(test_tar__gzip),
+        cmocka_unit_test(test_tar__corrupt_gzip),
+        cmocka_unit_test(test_tar__gzip_every_fault_is_told),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

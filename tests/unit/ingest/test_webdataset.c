@@ -323,7 +323,12 @@ static void test_expand__braces_globs_folders(void **state)
     CHECK_STATUS(lmn_ingest_expand(test_env(), dir, ".tar", &list, &err), LMN_OK, &err);
     CHECK_HAS(list.name[0], "/a.tar");
     lmn_name_list_free(&list);
+    CHECK_STATUS(lmn_ingest_expand(test_env(), dir, ".csv .tar", &list, &err), LMN_OK, &err);
+    CHECK_EQ(list.count, 1);
+    lmn_name_list_free(&list);
     CHECK_STATUS(lmn_ingest_expand(test_env(), dir, ".csv", &list, &err), LMN_E_NOT_FOUND, &err);
+    CHECK_STATUS(lmn_ingest_expand(test_env(), dir, ".csv .tgz", &list, &err), LMN_E_NOT_FOUND,
+                 &err);
     CHECK_STATUS(lmn_ingest_expand(test_env(), "a{1..2", NULL, &list, &err), LMN_E_INVALID, &err);
     CHECK_STATUS(lmn_ingest_expand(test_env(), "a{9..2}", NULL, &list, &err), LMN_E_INVALID, &err);
     CHECK_STATUS(lmn_ingest_expand(test_env(), "a{0..9999999}", NULL, &list, &err), LMN_E_INVALID,
