@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Groups of one batch are encoded by several threads, then written in order. Records at the end of
- * a batch that do not fill a group are kept until the next one.
+ * Groups of one batch are encoded by several threads and written in order: a thread that has
+ * finished the group whose turn it is writes it, and those behind it that are done, while the
+ * others encode. Records at the end of a batch that do not fill a group are kept until the next
+ * one.
  *
  *   signature | groups | footer | padding to a block's end | postscript in the last block | padding
  */
@@ -13,30 +15,21 @@
 #include "base/error.h"
 #include "base/math.h"
 #include "ingest/array_record.h"
+#include "ingest/array_record_encode.h"
 #include "ingest/crew.h"
 #include "ingest/highway.h"
 #include "ingest/record_options.h"
 #include "os/random.h"
+#include "os/thread.h"
 
 enum {
     FLUSH_BYTES = 4 << 20,
     POSTSCRIPT_COPIES = 3,
     PATH_BYTES = 4096,
-    TASK_GROUPS = 16,
+    TASK_GROUPS_MAX = 16,
+    TASKS_PER_THREAD = 4,
     SLICE_GROUPS = 1024,
-    SLICE_BYTES = 8 << 20
-};
-
-/* What one thread needs to encode groups. */
-struct bench {
-    struct lmn__record_scratch codec;
-    struct lmn__buf sizes, values;
-};
-
-/* A group that is encoded. */
-struct encoded {
-    struct lmn__buf data;
-    uint64_t hash, record_count, decoded_bytes;
+    SLICE_BYTES = 16 << 20
 };
 
 struct writer {
@@ -46,11 +39,11 @@ struct writer {
     int64_t column;
     struct lmn__record_options options;
     uint32_t threads;
-    struct bench *bench;
-    struct encoded *encoded; /* SLICE_GROUPS of them */
+    struct lmn__group_bench *bench;
+    struct lmn__encoded_group *encoded; /* SLICE_GROUPS of them */
     struct lmn__file file;
     char draft[PATH_BYTES]; /* the file's name while it is written */
-    struct lmn__buf out;    /* bytes behind `position` */
+    struct lmn__pieces out; /* bytes behind `position`; they refer to groups */
     uint64_t position;
     struct lmn__buf carry, carry_ends; /* records of a group that is not full */
     uint64_t carry_count;
@@ -59,132 +52,50 @@ struct writer {
     uint64_t footer; /* where it begins */
 };
 
-/* The groups of one batch. */
-struct batch {
+/* Groups of one batch that are in memory together, a few of them a task. */
+struct slice {
     struct writer *writer;
     const struct ArrowArray *array;
     uint64_t first; /* row of the array that the first of these groups begins with */
-    uint64_t group_count;
-    struct encoded *encoded;
+    uint64_t group_count, task_groups, task_count;
+    struct lmn__mutex mutex;
+    struct {
+        bool done[SLICE_GROUPS]; /* tasks that are encoded */
+        uint64_t next;           /* the task to be written next */
+        bool writing;            /* a thread does, or has failed to */
+    } locked;
 };
 
 static enum lmn_status flush(struct writer *writer, struct lmn_error *err)
 {
-    enum lmn_status st = lmn__file_write_at(&writer->file, writer->draft, writer->position,
-                                            writer->out.data, writer->out.len, err);
+    uint64_t begin = writer->position;
 
-    writer->position += writer->out.len;
-    lmn__buf_reset(&writer->out);
-    return st;
+    writer->position += writer->out.bytes;
+    return lmn__pieces_write(&writer->out, &writer->file, writer->draft, begin, err);
 }
 
 static uint64_t end_of(const struct writer *writer)
 {
-    return writer->position + writer->out.len;
-}
-
-/* The data of a chunk of records: codec, sizes, values. */
-static enum lmn_status encode_data(struct bench *bench, enum lmn__record_codec codec, int level,
-                                   struct lmn__span sizes, struct lmn__span values,
-                                   struct encoded *encoded, struct lmn_error *err)
-{
-    struct lmn__buf blob;
-    enum lmn_status st;
-
-    lmn__buf_init(&blob, bench->codec.env, 0);
-    if (codec == LMN__RECORD_PLAIN &&
-        !lmn__buf_reserve(&encoded->data, values.len + sizes.len + 16))
-        return lmn__no_memory(err, "records", values.len);
-    st = lmn__record_compress(&bench->codec, codec, level, sizes, &blob, err);
-    lmn__buf_put_u8(&encoded->data, (uint8_t)codec);
-    lmn__pb_put_varint(&encoded->data, blob.len);
-    lmn__buf_put(&encoded->data, blob.data, blob.len);
-    lmn__buf_deinit(&blob);
-    if (st == LMN_OK)
-        st = lmn__buf_status(&encoded->data, "records", err);
-    if (st == LMN_OK)
-        st = lmn__record_compress(&bench->codec, codec, level, values, &encoded->data, err);
-    encoded->decoded_bytes = values.len;
-    encoded->hash = lmn__highway_hash(encoded->data.data, encoded->data.len);
-    return st;
-}
-
-/* Rows of an array as one run of bytes: their own, or copied to `bench` when they lie apart. */
-static enum lmn_status gather(struct bench *bench, const struct lmn__layout *layout,
-                              const struct ArrowArray *array, uint64_t first, uint64_t count,
-                              struct lmn__span *values_out, struct lmn_error *err)
-{
-    struct lmn__span whole = { (const uint8_t *)"", 0 };
-    bool apart = false;
-
-    lmn__buf_reset(&bench->sizes);
-    lmn__buf_reset(&bench->values);
-    for (uint64_t i = first; i < first + count; i++) {
-        struct lmn__span value = lmn__view_bytes(layout, array, i);
-
-        lmn__pb_put_varint(&bench->sizes, value.len);
-        if (value.len == 0)
-            continue;
-        if (whole.len == 0 && !apart) {
-            whole = value;
-        } else if (!apart && value.data == whole.data + whole.len) {
-            whole.len += value.len;
-        } else {
-            if (!apart)
-                lmn__buf_put(&bench->values, whole.data, whole.len);
-            apart = true;
-            lmn__buf_put(&bench->values, value.data, value.len);
-        }
-    }
-    *values_out = apart ? (struct lmn__span){ bench->values.data, bench->values.len } : whole;
-    bench->sizes.failed |= bench->values.failed;
-    return lmn__buf_status(&bench->sizes, "records", err);
-}
-
-static enum lmn_status encode_some(void *context, uint32_t worker, uint64_t item,
-                                   struct lmn_error *err)
-{
-    struct batch *batch = context;
-    struct writer *writer = batch->writer;
-    struct bench *bench = &writer->bench[worker];
-    uint64_t end = lmn__min_u64((item + 1) * TASK_GROUPS, batch->group_count);
-    enum lmn_status st = LMN_OK;
-
-    for (uint64_t i = item * TASK_GROUPS; st == LMN_OK && i < end; i++) {
-        struct lmn__span values;
-        uint64_t size = writer->options.group_size;
-
-        st = gather(bench, writer->layout, batch->array, batch->first + i * size, size, &values,
-                    err);
-        if (st == LMN_OK)
-            st = encode_data(bench, writer->options.codec, writer->options.level,
-                             (struct lmn__span){ bench->sizes.data, bench->sizes.len }, values,
-                             &batch->encoded[i], err);
-        batch->encoded[i].record_count = size;
-    }
-    return st;
+    return writer->position + writer->out.bytes;
 }
 
 /* Append a chunk of records to the file. */
-static enum lmn_status put_chunk(struct writer *writer, const struct encoded *encoded,
+static enum lmn_status put_chunk(struct writer *writer, const struct lmn__encoded_group *encoded,
                                  struct lmn_error *err)
 {
     struct lmn__chunk chunk = { .kind = LMN__CHUNK_RECORDS,
                                 .record_count = encoded->record_count,
                                 .decoded_bytes = encoded->decoded_bytes,
                                 .data_hash = encoded->hash };
-    enum lmn_status st = lmn__chunk_write(
-        &chunk, end_of(writer), (struct lmn__span){ encoded->data.data, encoded->data.len },
-        &writer->out, err);
+    struct lmn__span data[] = { { encoded->head.data, encoded->head.len }, encoded->values };
 
-    if (st == LMN_OK && writer->options.pads)
-        st = lmn__chunk_pad(end_of(writer), &writer->out, err);
-    if (st == LMN_OK && writer->out.len >= FLUSH_BYTES)
-        st = flush(writer, err);
-    return st;
+    lmn__chunk_write(&chunk, end_of(writer), data, 2, &writer->out);
+    if (writer->options.pads)
+        lmn__chunk_pad(end_of(writer), &writer->out);
+    return writer->out.bytes >= FLUSH_BYTES ? flush(writer, err) : LMN_OK;
 }
 
-static enum lmn_status put_group(struct writer *writer, const struct encoded *encoded,
+static enum lmn_status put_group(struct writer *writer, const struct lmn__encoded_group *encoded,
                                  struct lmn_error *err)
 {
     struct lmn__pb_group group = { end_of(writer), encoded->decoded_bytes, encoded->record_count };
@@ -199,18 +110,21 @@ static enum lmn_status put_group(struct writer *writer, const struct encoded *en
 /* Write the records that were kept as a group of their own. */
 static enum lmn_status put_carry(struct writer *writer, struct lmn_error *err)
 {
-    struct encoded encoded = { .record_count = writer->carry_count };
+    struct lmn__encoded_group encoded;
     enum lmn_status st;
 
     if (writer->carry_count == 0)
         return LMN_OK;
-    lmn__buf_init(&encoded.data, writer->env, 0);
-    st = encode_data(&writer->bench[0], writer->options.codec, writer->options.level,
-                     (struct lmn__span){ writer->carry_ends.data, writer->carry_ends.len },
-                     (struct lmn__span){ writer->carry.data, writer->carry.len }, &encoded, err);
+    lmn__encoded_group_init(&encoded, writer->env);
+    st = lmn__group_encode(&writer->bench[0], writer->options.codec, writer->options.level,
+                           (struct lmn__span){ writer->carry_ends.data, writer->carry_ends.len },
+                           (struct lmn__span){ writer->carry.data, writer->carry.len },
+                           writer->carry_count, &encoded, err);
     if (st == LMN_OK)
         st = put_group(writer, &encoded, err);
-    lmn__buf_deinit(&encoded.data);
+    if (st == LMN_OK)
+        st = flush(writer, err);
+    lmn__encoded_group_deinit(&encoded);
     lmn__buf_reset(&writer->carry);
     lmn__buf_reset(&writer->carry_ends);
     writer->carry_count = 0;
@@ -233,27 +147,83 @@ static enum lmn_status keep(struct writer *writer, const struct ArrowArray *arra
     return writer->carry_count == writer->options.group_size ? put_carry(writer, err) : LMN_OK;
 }
 
+/* The group behind the last one of a task. */
+static uint64_t task_end(const struct slice *slice, uint64_t task)
+{
+    return lmn__min_u64((task + 1) * slice->task_groups, slice->group_count);
+}
+
+static enum lmn_status encode_task(struct slice *slice, uint32_t worker, uint64_t task,
+                                   struct lmn_error *err)
+{
+    struct writer *writer = slice->writer;
+    uint64_t size = writer->options.group_size, end = task_end(slice, task);
+    enum lmn_status st = LMN_OK;
+
+    for (uint64_t i = task * slice->task_groups; st == LMN_OK && i < end; i++)
+        st = lmn__group_encode_rows(&writer->bench[worker], writer->options.codec,
+                                    writer->options.level, writer->layout, slice->array,
+                                    slice->first + i * size, size, &writer->encoded[i], err);
+    return st;
+}
+
+static enum lmn_status write_tasks(struct slice *slice, uint64_t task, uint64_t count,
+                                   struct lmn_error *err)
+{
+    uint64_t end = task_end(slice, task + count - 1);
+    enum lmn_status st = LMN_OK;
+
+    for (uint64_t i = task * slice->task_groups; st == LMN_OK && i < end; i++)
+        st = put_group(slice->writer, &slice->writer->encoded[i], err);
+    return st;
+}
+
+/* Encode a task; then write what is next in order and done, unless another thread is at it. */
+static enum lmn_status do_task(void *context, uint32_t worker, uint64_t task, struct lmn_error *err)
+{
+    struct slice *slice = context;
+    enum lmn_status st = encode_task(slice, worker, task, err);
+
+    if (st != LMN_OK)
+        return st;
+    lmn__mutex_lock(&slice->mutex);
+    slice->locked.done[task] = true;
+    while (st == LMN_OK && !slice->locked.writing && slice->locked.next < slice->task_count &&
+           slice->locked.done[slice->locked.next]) {
+        uint64_t next = slice->locked.next, count = 1;
+
+        while (next + count < slice->task_count && slice->locked.done[next + count])
+            count++;
+        slice->locked.writing = true;
+        lmn__mutex_unlock(&slice->mutex);
+        st = write_tasks(slice, next, count, err);
+        lmn__mutex_lock(&slice->mutex);
+        slice->locked.writing = st != LMN_OK;
+        slice->locked.next = next + count;
+    }
+    lmn__mutex_unlock(&slice->mutex);
+    return st;
+}
+
 /* Encode and write `count` groups; their memory is used again by the next ones. */
 static enum lmn_status put_slice(struct writer *writer, const struct ArrowArray *array,
                                  uint64_t first, uint64_t count, struct lmn_error *err)
 {
-    struct batch batch = { .writer = writer,
-                           .array = array,
-                           .first = first,
-                           .group_count = count,
-                           .encoded = writer->encoded };
-    enum lmn_status st;
+    struct slice slice = { .writer = writer, .array = array, .first = first, .group_count = count };
+    enum lmn_status st = lmn__mutex_init(&slice.mutex, err);
 
-    for (uint64_t i = 0; i < count; i++)
-        lmn__buf_reset(&writer->encoded[i].data);
-    st = lmn__crew_run(writer->env, writer->threads, lmn__div_up(count, TASK_GROUPS), encode_some,
-                       &batch, err);
-    for (uint64_t i = 0; st == LMN_OK && i < count; i++)
-        st = put_group(writer, &writer->encoded[i], err);
-    return st;
+    if (st != LMN_OK)
+        return st;
+    slice.task_groups = lmn__min_u64(count / (TASKS_PER_THREAD * (uint64_t)writer->threads),
+                                     TASK_GROUPS_MAX);
+    slice.task_groups = lmn__max_u64(slice.task_groups, 1);
+    slice.task_count = lmn__div_up(count, slice.task_groups);
+    st = lmn__crew_run(writer->env, writer->threads, slice.task_count, do_task, &slice, err);
+    lmn__mutex_deinit(&slice.mutex);
+    return st == LMN_OK ? flush(writer, err) : st;
 }
 
-/* How many of `count` groups are encoded before they are written. */
+/* How many of `count` groups are in memory together. */
 static uint64_t slice_groups(const struct writer *writer, const struct ArrowArray *array,
                              uint64_t first, uint64_t count)
 {
@@ -317,11 +287,11 @@ static enum lmn_status put_messages(struct writer *writer, uint64_t count,
                                                  struct lmn__buf *out),
                                     struct lmn_error *err)
 {
-    struct bench *bench = &writer->bench[0];
-    struct encoded encoded = { .record_count = count };
+    struct lmn__group_bench *bench = &writer->bench[0];
+    struct lmn__encoded_group encoded;
     enum lmn_status st;
 
-    lmn__buf_init(&encoded.data, writer->env, 0);
+    lmn__encoded_group_init(&encoded, writer->env);
     lmn__buf_reset(&bench->sizes);
     lmn__buf_reset(&bench->values);
     for (uint64_t i = 0; i < count; i++) {
@@ -333,13 +303,15 @@ static enum lmn_status put_messages(struct writer *writer, uint64_t count,
     bench->sizes.failed |= bench->values.failed;
     st = lmn__buf_status(&bench->sizes, "a footer", err);
     if (st == LMN_OK)
-        st = encode_data(bench, codec, writer->options.level,
-                         (struct lmn__span){ bench->sizes.data, bench->sizes.len },
-                         (struct lmn__span){ bench->values.data, bench->values.len }, &encoded,
-                         err);
+        st = lmn__group_encode(bench, codec, writer->options.level,
+                               (struct lmn__span){ bench->sizes.data, bench->sizes.len },
+                               (struct lmn__span){ bench->values.data, bench->values.len }, count,
+                               &encoded, err);
     if (st == LMN_OK)
         st = put_chunk(writer, &encoded, err);
-    lmn__buf_deinit(&encoded.data);
+    if (st == LMN_OK)
+        st = flush(writer, err);
+    lmn__encoded_group_deinit(&encoded);
     return st;
 }
 
@@ -382,22 +354,22 @@ static enum lmn_status put_end(struct writer *writer, struct lmn_error *err)
     writer->footer = end_of(writer);
     count = writer->groups.len / sizeof(struct lmn__pb_group);
     st = put_messages(writer, count + 1, writer->options.codec, footer_message, err);
-    if (st == LMN_OK)
-        st = lmn__chunk_pad(end_of(writer), &writer->out, err);
-    if (st == LMN_OK)
-        st = put_messages(writer, POSTSCRIPT_COPIES, LMN__RECORD_PLAIN, postscript_message, err);
-    if (st == LMN_OK)
-        st = lmn__chunk_pad(end_of(writer), &writer->out, err);
-    return st == LMN_OK ? flush(writer, err) : st;
+    if (st != LMN_OK)
+        return st;
+    lmn__chunk_pad(end_of(writer), &writer->out);
+    st = put_messages(writer, POSTSCRIPT_COPIES, LMN__RECORD_PLAIN, postscript_message, err);
+    if (st != LMN_OK)
+        return st;
+    lmn__chunk_pad(end_of(writer), &writer->out);
+    return flush(writer, err);
 }
 
-static enum lmn_status put_signature(struct writer *writer, struct lmn_error *err)
+static void put_signature(struct writer *writer)
 {
     struct lmn__chunk chunk = { .kind = LMN__CHUNK_SIGNATURE,
                                 .data_hash = lmn__highway_hash("", 0) };
 
-    return lmn__chunk_write(&chunk, 0, (struct lmn__span){ (const uint8_t *)"", 0 }, &writer->out,
-                            err);
+    lmn__chunk_write(&chunk, 0, NULL, 0, &writer->out);
 }
 
 /* The column of bytes that is asked for, or the only one there is. */
@@ -442,7 +414,7 @@ static enum lmn_status write_all(struct writer *writer, struct ArrowArrayStream 
     st = find_column(writer, &schema, column, err);
     schema.release(&schema);
     if (st == LMN_OK)
-        st = put_signature(writer, err);
+        put_signature(writer);
     while (st == LMN_OK) {
         st = lmn__stream_next(stream, &batch, err);
         if (st != LMN_OK || batch.release == NULL)
@@ -462,7 +434,7 @@ static enum lmn_status writer_init(struct writer *writer, struct lmn_env *env, c
     writer->env = env;
     writer->file.fd = -1;
     lmn__arena_init(&writer->arena, env, 0);
-    lmn__buf_init(&writer->out, env, 0);
+    lmn__pieces_init(&writer->out, env);
     lmn__buf_init(&writer->carry, env, 0);
     lmn__buf_init(&writer->carry_ends, env, 0);
     lmn__buf_init(&writer->groups, env, 0);
@@ -474,13 +446,10 @@ static enum lmn_status writer_init(struct writer *writer, struct lmn_env *env, c
     writer->encoded = lmn__calloc(env, SLICE_GROUPS, sizeof *writer->encoded);
     if (writer->bench == NULL || writer->encoded == NULL)
         return lmn__no_memory(err, "a writer", 0);
-    for (uint32_t i = 0; i < writer->threads; i++) {
-        lmn__record_scratch_init(&writer->bench[i].codec, env);
-        lmn__buf_init(&writer->bench[i].sizes, env, 0);
-        lmn__buf_init(&writer->bench[i].values, env, 0);
-    }
+    for (uint32_t i = 0; i < writer->threads; i++)
+        lmn__group_bench_init(&writer->bench[i], env);
     for (uint32_t i = 0; i < SLICE_GROUPS; i++)
-        lmn__buf_init(&writer->encoded[i].data, env, 0);
+        lmn__encoded_group_init(&writer->encoded[i], env);
     st = lmn__random_token(token, err);
     if (st == LMN_OK && snprintf(writer->draft, sizeof writer->draft, "%s.%s.tmp", path, token) >=
                             (int)sizeof writer->draft)
@@ -493,15 +462,12 @@ static void writer_deinit(struct writer *writer)
     if (writer->file.fd >= 0)
         lmn__file_close(&writer->file);
     for (uint32_t i = 0; writer->encoded != NULL && i < SLICE_GROUPS; i++)
-        lmn__buf_deinit(&writer->encoded[i].data);
-    for (uint32_t i = 0; writer->bench != NULL && i < writer->threads; i++) {
-        lmn__record_scratch_deinit(&writer->bench[i].codec);
-        lmn__buf_deinit(&writer->bench[i].sizes);
-        lmn__buf_deinit(&writer->bench[i].values);
-    }
+        lmn__encoded_group_deinit(&writer->encoded[i]);
+    for (uint32_t i = 0; writer->bench != NULL && i < writer->threads; i++)
+        lmn__group_bench_deinit(&writer->bench[i]);
     lmn__free(writer->env, writer->bench);
     lmn__free(writer->env, writer->encoded);
-    lmn__buf_deinit(&writer->out);
+    lmn__pieces_deinit(&writer->out);
     lmn__buf_deinit(&writer->carry);
     lmn__buf_deinit(&writer->carry_ends);
     lmn__buf_deinit(&writer->groups);

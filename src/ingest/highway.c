@@ -140,15 +140,42 @@ static void update_rest(struct state *s, const uint8_t *at, uint32_t len)
     update_packet(s, packet);
 }
 
-uint64_t lmn__highway_hash(const void *data, size_t len)
+/* Add bytes to the packet that is not full; how many were taken. */
+static size_t fill_packet(struct state *s, uint8_t *packet, size_t *held, const uint8_t *at,
+                          size_t len)
 {
-    const uint8_t *at = data;
+    size_t n = len < PACKET - *held ? len : PACKET - *held;
+
+    if (n != 0)
+        memcpy(packet + *held, at, n);
+    *held += n;
+    if (*held == PACKET) {
+        update_packet(s, packet);
+        *held = 0;
+    }
+    return n;
+}
+
+uint64_t lmn__highway_hash_spans(const struct lmn__span *span, size_t count)
+{
+    uint8_t packet[PACKET];
+    size_t held = 0;
     struct state s;
 
     reset(&s);
-    update_packets(&s, at, len / PACKET);
-    if (len % PACKET != 0)
-        update_rest(&s, at + len / PACKET * PACKET, (uint32_t)(len % PACKET));
+    for (size_t i = 0; i < count; i++) {
+        const uint8_t *at = span[i].data;
+        size_t len = span[i].len, n = held != 0 ? fill_packet(&s, packet, &held, at, len) : 0;
+
+        if (n == len)
+            continue;
+        at += n;
+        len -= n;
+        update_packets(&s, at, len / PACKET);
+        fill_packet(&s, packet, &held, at + len / PACKET * PACKET, len % PACKET);
+    }
+    if (held != 0)
+        update_rest(&s, packet, (uint32_t)held);
     for (int i = 0; i < ROUNDS; i++) {
         uint64_t lane[LANES] = { s.v0[2] >> 32 | s.v0[2] << 32, s.v0[3] >> 32 | s.v0[3] << 32,
                                  s.v0[0] >> 32 | s.v0[0] << 32, s.v0[1] >> 32 | s.v0[1] << 32 };
@@ -156,4 +183,11 @@ uint64_t lmn__highway_hash(const void *data, size_t len)
         update(&s, lane);
     }
     return s.v0[0] + s.v1[0] + s.mul0[0] + s.mul1[0];
+}
+
+uint64_t lmn__highway_hash(const void *data, size_t len)
+{
+    struct lmn__span span = { data, len };
+
+    return lmn__highway_hash_spans(&span, 1);
 }

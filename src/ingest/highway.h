@@ -3,10 +3,12 @@
 #ifndef LMN_INGEST_HIGHWAY_H
 #define LMN_INGEST_HIGHWAY_H
 
-#include <stddef.h>
-#include <stdint.h>
+#include "base/bytes.h"
 
 /* The hash of `len` bytes. */
 uint64_t lmn__highway_hash(const void *data, size_t len);
+
+/* The hash of `count` runs of bytes, as if they were one. */
+uint64_t lmn__highway_hash_spans(const struct lmn__span *span, size_t count);
 
 #endif

@@ -106,19 +106,19 @@ enum lmn_status lmn__chunk_data(const struct lmn__riegeli_window *window,
     return LMN_OK;
 }
 
-static void put_block_header(const struct lmn__chunk *chunk, uint64_t at, struct lmn__buf *out)
+static void put_block_header(const struct lmn__chunk *chunk, uint64_t at, struct lmn__pieces *out)
 {
     uint8_t header[GAP];
 
     lmn__store_u64(header + 8, at - chunk->begin);
     lmn__store_u64(header + 16, chunk->end - at);
     lmn__store_u64(header, lmn__highway_hash(header + 8, 16));
-    lmn__buf_put(out, header, sizeof header);
+    lmn__pieces_put(out, header, sizeof header);
 }
 
-/* Append bytes of a chunk; NULL stands for zeros. */
+/* Append bytes of a chunk. */
 static void put_bytes(const struct lmn__chunk *chunk, uint64_t *at, const uint8_t *data,
-                      uint64_t len, struct lmn__buf *out)
+                      uint64_t len, struct lmn__pieces *out)
 {
     while (len != 0) {
         uint64_t n;
@@ -128,19 +128,15 @@ static void put_bytes(const struct lmn__chunk *chunk, uint64_t *at, const uint8_
             *at += GAP;
         }
         n = lmn__min_u64(len, BLOCK - *at % BLOCK);
-        if (data != NULL) {
-            lmn__buf_put(out, data, n);
-            data += n;
-        } else {
-            lmn__buf_put_zeros(out, n);
-        }
+        lmn__pieces_put(out, data, n);
+        data += n;
         *at += n;
         len -= n;
     }
 }
 
 /* Zeros up to the chunk's end, which is not always a number of bytes of the chunk. */
-static void fill_up(const struct lmn__chunk *chunk, uint64_t at, struct lmn__buf *out)
+static void fill_up(const struct lmn__chunk *chunk, uint64_t at, struct lmn__pieces *out)
 {
     while (at < chunk->end) {
         uint64_t n;
@@ -150,48 +146,44 @@ static void fill_up(const struct lmn__chunk *chunk, uint64_t at, struct lmn__buf
             at += GAP;
         }
         n = lmn__min_u64(chunk->end - at, BLOCK - at % BLOCK);
-        lmn__buf_put_zeros(out, n);
+        lmn__pieces_put_zeros(out, n);
         at += n;
     }
 }
 
-static enum lmn_status write_chunk(struct lmn__chunk *chunk, uint64_t begin, const uint8_t *data,
-                                   uint64_t bytes, uint64_t hash, struct lmn__buf *out,
-                                   struct lmn_error *err)
+void lmn__chunk_write(struct lmn__chunk *chunk, uint64_t begin, const struct lmn__span *data,
+                      size_t count, struct lmn__pieces *out)
 {
     uint8_t header[LMN__RIEGELI_CHUNK_HEADER];
     uint64_t at = begin;
 
     chunk->begin = begin;
-    chunk->data_bytes = bytes;
-    chunk->data_hash = hash;
-    chunk->end = lmn__chunk_end(begin, bytes, chunk->record_count);
-    lmn__store_u64(header + 8, bytes);
-    lmn__store_u64(header + 16, hash);
+    chunk->data_bytes = 0;
+    for (size_t i = 0; i < count; i++)
+        chunk->data_bytes += data[i].len;
+    chunk->end = lmn__chunk_end(begin, chunk->data_bytes, chunk->record_count);
+    lmn__store_u64(header + 8, chunk->data_bytes);
+    lmn__store_u64(header + 16, chunk->data_hash);
     lmn__store_u64(header + 24, chunk->record_count << 8 | chunk->kind);
     lmn__store_u64(header + 32, chunk->decoded_bytes);
     lmn__store_u64(header, lmn__highway_hash(header + 8, sizeof header - 8));
     put_bytes(chunk, &at, header, sizeof header, out);
-    put_bytes(chunk, &at, data, bytes, out);
+    for (size_t i = 0; i < count; i++)
+        put_bytes(chunk, &at, data[i].data, data[i].len, out);
     fill_up(chunk, at, out);
-    return lmn__buf_status(out, "a chunk", err);
 }
 
-enum lmn_status lmn__chunk_write(struct lmn__chunk *chunk, uint64_t begin, struct lmn__span data,
-                                 struct lmn__buf *out, struct lmn_error *err)
-{
-    return write_chunk(chunk, begin, data.data, data.len, chunk->data_hash, out, err);
-}
-
-enum lmn_status lmn__chunk_pad(uint64_t begin, struct lmn__buf *out, struct lmn_error *err)
+void lmn__chunk_pad(uint64_t begin, struct lmn__pieces *out)
 {
     static const uint8_t zeros[BLOCK];
     struct lmn__chunk chunk = { .kind = LMN__CHUNK_PADDING };
-    uint64_t left = -begin % BLOCK, bytes;
+    struct lmn__span data = { zeros, 0 };
+    uint64_t left = -begin % BLOCK;
 
     if (left == 0)
-        return LMN_OK;
-    bytes = left >= LMN__RIEGELI_CHUNK_HEADER ? left - LMN__RIEGELI_CHUNK_HEADER
-                                              : left + USABLE - LMN__RIEGELI_CHUNK_HEADER;
-    return write_chunk(&chunk, begin, zeros, bytes, lmn__highway_hash(zeros, bytes), out, err);
+        return;
+    data.len = left >= LMN__RIEGELI_CHUNK_HEADER ? left - LMN__RIEGELI_CHUNK_HEADER
+                                                 : left + USABLE - LMN__RIEGELI_CHUNK_HEADER;
+    chunk.data_hash = lmn__highway_hash(zeros, data.len);
+    lmn__chunk_write(&chunk, begin, &data, 1, out);
 }

@@ -9,7 +9,7 @@
 #ifndef LMN_INGEST_RIEGELI_H
 #define LMN_INGEST_RIEGELI_H
 
-#include "base/buf.h"
+#include "ingest/pieces.h"
 
 enum {
     LMN__RIEGELI_BLOCK = 1 << 16,
@@ -64,15 +64,14 @@ LMN_MUST_USE enum lmn_status lmn__chunk_data(const struct lmn__riegeli_window *w
                                              struct lmn_error *err);
 
 /*
- * Append a chunk that begins at `begin`, with the block headers in it, to `out`. Of `chunk`, kind,
- * record_count, decoded_bytes and data_hash, the hash of `data`, are given; begin and end are set.
+ * Append a chunk that begins at `begin`, with the block headers in it, to `out`. Its data are
+ * `count` runs of bytes. Of `chunk`, kind, record_count, decoded_bytes and data_hash, the hash of
+ * the data, are given; begin and end are set.
  */
-LMN_MUST_USE enum lmn_status lmn__chunk_write(struct lmn__chunk *chunk, uint64_t begin,
-                                              struct lmn__span data, struct lmn__buf *out,
-                                              struct lmn_error *err);
+void lmn__chunk_write(struct lmn__chunk *chunk, uint64_t begin, const struct lmn__span *data,
+                      size_t count, struct lmn__pieces *out);
 
 /* Append a chunk of padding that ends at a block's end; nothing when `begin` is one. */
-LMN_MUST_USE enum lmn_status lmn__chunk_pad(uint64_t begin, struct lmn__buf *out,
-                                            struct lmn_error *err);
+void lmn__chunk_pad(uint64_t begin, struct lmn__pieces *out);
 
 #endif

@@ -5,12 +5,13 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/stat.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include "base/math.h"
 
 /* One call moves at most this much; Linux itself stops at 2 GiB. */
-enum { TRANSFER_BYTES_MAX = 1 << 30, NS_PER_S = 1000000000 };
+enum { TRANSFER_BYTES_MAX = 1 << 30, SPANS_MAX = 64, NS_PER_S = 1000000000 };
 
 /* A part of the path that is a file where a directory is wanted means: there is no such file. */
 static enum lmn_status status_of(int os_errno)
@@ -124,6 +125,32 @@ enum lmn_status lmn__file_write_at(const struct lmn__file *file, const char *pat
         at += put;
         offset += (uint64_t)put;
         len -= (size_t)put;
+    }
+    return LMN_OK;
+}
+
+enum lmn_status lmn__file_write_spans_at(const struct lmn__file *file, const char *path,
+                                         uint64_t offset, struct lmn__span *span, size_t count,
+                                         struct lmn_error *err)
+{
+    struct iovec vector[SPANS_MAX];
+
+    while (count > 0) {
+        int n = 0;
+        ssize_t put;
+
+        for (; n < SPANS_MAX && (size_t)n < count; n++)
+            vector[n] = (struct iovec){ (void *)span[n].data, span[n].len };
+        put = pwritev(file->fd, vector, n, (off_t)offset);
+        if (put < 0 && errno == EINTR)
+            continue;
+        if (put <= 0)
+            return fail_errno(err, put < 0 ? errno : EIO, "write", path);
+        offset += (uint64_t)put;
+        for (; count > 0 && (size_t)put >= span->len; span++, count--)
+            put -= (ssize_t)span->len;
+        if (count > 0)
+            *span = (struct lmn__span){ span->data + put, span->len - (size_t)put };
     }
     return LMN_OK;
 }

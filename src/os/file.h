@@ -13,6 +13,7 @@
 
 #include <stdbool.h>
 
+#include "base/bytes.h"
 #include "base/env.h"
 
 enum lmn__file_mode {
@@ -57,6 +58,12 @@ void lmn__file_will_read(struct lmn_env *env, const struct lmn__file *file,
 LMN_MUST_USE enum lmn_status lmn__file_write_at(const struct lmn__file *file, const char *path,
                                                 uint64_t offset, const void *data, size_t len,
                                                 struct lmn_error *err);
+
+/* The same of several runs of bytes, one behind the other; `span` is used up. */
+LMN_MUST_USE enum lmn_status lmn__file_write_spans_at(const struct lmn__file *file,
+                                                      const char *path, uint64_t offset,
+                                                      struct lmn__span *span, size_t count,
+                                                      struct lmn_error *err);
 
 /* Wait until what was written is on the device. A failure is final for the data. */
 LMN_MUST_USE enum lmn_status lmn__file_sync(const struct lmn__file *file, const char *path,

@@ -2,6 +2,8 @@
 /*
  * ArrayRecord files in C: options, damage and faults. What the library of that name reads and
  * writes is compared in tests/python.
+ *
+ * labels: threads
  */
 #include <leman/array_record.h>
 #include <nanoarrow/nanoarrow.h>
@@ -163,6 +165,25 @@ static void test_highway__hashes_the_signature(void **state)
     CHECK_EQ(lmn__highway_hash("", 0), lmn__load_u64(signature + 40));
 }
 
+static void test_highway__spans_are_one_run(void **state)
+{
+    uint8_t data[200];
+
+    (void)state;
+    for (size_t i = 0; i < sizeof data; i++)
+        data[i] = (uint8_t)(i * 37);
+    for (size_t len = 0; len <= sizeof data; len += 1 + len / 8) {
+        uint64_t want = lmn__highway_hash(data, len);
+
+        for (size_t a = 0; a <= len; a++) {
+            size_t b = a + (len - a) / 3;
+            struct lmn__span span[] = { { data, a }, { data + a, b - a }, { data + b, len - b } };
+
+            CHECK_EQ(lmn__highway_hash_spans(span, 3), want);
+        }
+    }
+}
+
 static void test_snappy__round_trips(void **state)
 {
     uint64_t random = 7;
@@ -221,9 +242,13 @@ static void test_options__as_the_library_takes_them(void **state)
 
 static void test_array_record__codecs_and_groups(void **state)
 {
-    static const char *const options[] = { "group_size:1,uncompressed", "group_size:7,zstd:1",
-                                           "group_size:64,snappy", "group_size:3,brotli:1",
-                                           "group_size:5,pad_to_block_boundary:true" };
+    static const char *const options[] = { "group_size:1,uncompressed",
+                                           "group_size:7,zstd:1",
+                                           "group_size:64,snappy",
+                                           "group_size:3,brotli:1",
+                                           "group_size:5,pad_to_block_boundary:true",
+                                           "group_size:1,uncompressed,max_parallelism:4",
+                                           "group_size:2,zstd,max_parallelism:3" };
     char *dir = test_dir_make(), path[4200];
     struct lmn_error err;
     uint8_t start[64];
@@ -341,6 +366,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_highway__hashes_the_signature),
+        cmocka_unit_test(test_highway__spans_are_one_run),
         cmocka_unit_test(test_snappy__round_trips),
         cmocka_unit_test(test_options__as_the_library_takes_them),
         cmocka_unit_test(test_array_record__codecs_and_groups),

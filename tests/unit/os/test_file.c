@@ -125,6 +125,34 @@ static bool exists(const char *path)
     return access(path, F_OK) == 0;
 }
 
+static void test_file__writes_spans(void **state)
+{
+    const char *path = at("spans");
+    struct lmn__file file = create(path, "");
+    struct lmn__span span[150];
+    struct lmn_error err;
+    uint8_t data[1000], got[1003];
+    size_t len = 0;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof data; i++)
+        data[i] = (uint8_t)(i * 7);
+    for (size_t i = 0; i < 150; i++) { /* some of them empty */
+        span[i] = (struct lmn__span){ data + len, i % 13 };
+        len += i % 13;
+    }
+    CHECK_OK(lmn__file_write_spans_at(&file, path, 3, span, 150, &err));
+    CHECK_OK(lmn__file_write_spans_at(&file, path, 0, NULL, 0, &err));
+    CHECK_OK(lmn__file_read_at(&file, path, 0, got, 3 + len, &err));
+    CHECK_BYTES(got + 3, data, len);
+    lmn__file_close(&file);
+    CHECK_OK(lmn__file_open(path, LMN__FILE_READ, &file, &err));
+    span[0] = (struct lmn__span){ data, 1 };
+    CHECK_STATUS(lmn__file_write_spans_at(&file, path, 0, span, 1, &err), LMN_E_IO, &err);
+    CHECK_HAS(err.message, "spans");
+    lmn__file_close(&file);
+}
+
 static void test_file__writes_and_reads_at_offsets(void **state)
 {
     const char *path = at("a");
@@ -426,6 +454,7 @@ static void test_dir__tells_that_entries_changed(void **state)
 int main(void)
 {
     const struct CMUnitTest cases[] = {
+        CASE(test_file__writes_spans),
         CASE(test_file__writes_and_reads_at_offsets),
         CASE(test_file__short_transfers_and_signals_go_on),
         CASE(test_file__write_of_nothing_is_an_error),
