@@ -46,6 +46,10 @@ static int parse(int argc, char **argv, struct ingest_arguments *arguments)
         strcmp(arguments->on_error, "skip") != 0 && strcmp(arguments->on_error, "null") != 0)
         return usage(&cmd_ingest, "--on-error is fail, skip or null, not \"%s\"",
                      arguments->on_error);
+    if (arguments->on_error != NULL && strcmp(arguments->on_error, "fail") != 0 &&
+        strcmp(arguments->kind, "arrow") == 0)
+        return usage(&cmd_ingest, "--on-error %s is not for files of Arrow IPC",
+                     arguments->on_error);
     return EXIT_DONE;
 }
 
@@ -186,7 +190,8 @@ const struct command cmd_ingest = {
     "Loads FILES into directory TABLE, which is made when it is not there. FILES is one file, a\n"
     "folder, or a pattern in quotes: \"shards/{000..099}.tar\", \"rows/*.csv\". Kinds:\n"
     "\n"
-    "  webdataset     tar archives of samples; a sample is a row, its fields are columns\n"
+    "  webdataset     tar archives of samples, also compressed with gzip; a sample is a row,\n"
+    "                 its fields are columns\n"
     "  array_record   ArrayRecord files; a record is a row, in column \"record\"\n"
     "  arrow, csv, jsonl\n"
     "                 the files that `leman append` reads, several at once\n"
@@ -202,7 +207,8 @@ const struct command cmd_ingest = {
     "  --columns C,...    of webdataset: fields that become columns; \"name=field\" gives a name,\n"
     "                     \"json.x\" is a field of a JSON object, \"field?\" may be missing\n"
     "  --references       bytes stay in the files; the table refers to them\n"
-    "  --on-error X       a bad sample, or a damaged shard: fail; skip it; null for the field\n"
+    "  --on-error X       a bad sample or row, a damaged shard, a file that cannot be read: fail;\n"
+    "                     skip it; null for the field of a sample, and otherwise skip it\n"
     "  --report FILE      write what was left out as JSON lines\n"
     "  --max-parallelism N  parts at once; otherwise one per processor\n"
     "  --commit-mb N      a thread commits when its parts have so many megabytes; default 256\n"

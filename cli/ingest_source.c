@@ -6,11 +6,11 @@
 
 enum { SHOWN_MAX = 10 };
 
-/* The endings of the files that a folder is read for; the first word is the kind. */
+/* The endings, parted by spaces, of the files that a folder is read for. */
 static const struct {
     const char *kind, *ending;
 } kinds[] = {
-    { "webdataset", ".tar" },
+    { "webdataset", ".tar .tar.gz .tgz" },
     { "csv", ".csv" },
     { "jsonl", ".jsonl" },
     { "arrow", ".arrow" },
@@ -91,6 +91,15 @@ static void read_column(char *text, struct lmn_webdataset_column *column)
     }
 }
 
+static enum lmn_bad_input bad_input(const struct ingest_arguments *arguments)
+{
+    const char *text = arguments->on_error != NULL ? arguments->on_error : "fail";
+
+    return strcmp(text, "skip") == 0   ? LMN_BAD_SKIP
+           : strcmp(text, "null") == 0 ? LMN_BAD_NULL
+                                       : LMN_BAD_FAIL;
+}
+
 static enum lmn_status open_webdataset(const struct ingest_arguments *arguments,
                                        struct ingest_source *source, struct lmn_error *err)
 {
@@ -107,10 +116,7 @@ static enum lmn_status open_webdataset(const struct ingest_arguments *arguments,
 
     for (uint32_t i = 0; i < arguments->columns.count; i++)
         read_column((char *)arguments->columns.item[i], &column[i]);
-    if (arguments->on_error != NULL)
-        options.bad = strcmp(arguments->on_error, "skip") == 0   ? LMN_BAD_SKIP
-                      : strcmp(arguments->on_error, "null") == 0 ? LMN_BAD_NULL
-                                                                 : LMN_BAD_FAIL;
+    options.bad = bad_input(arguments);
     st = lmn_webdataset_open(NULL, (const char *const *)source->files.name, source->files.count,
                              &options, &source->dataset, err);
     if (st == LMN_OK)
@@ -118,6 +124,7 @@ static enum lmn_status open_webdataset(const struct ingest_arguments *arguments,
     return st;
 }
 
+/* A file that cannot be read is told of when it is opened. */
 static enum lmn_status describe_file(void *self, uint64_t part, struct lmn_load_part *part_out,
                                      struct lmn_error *err)
 {
@@ -125,9 +132,10 @@ static enum lmn_status describe_file(void *self, uint64_t part, struct lmn_load_
     const char *path = source->files.name[part];
     FILE *file = fopen(path, "rb");
 
+    (void)err;
     *part_out = (struct lmn_load_part){ .name = path };
     if (file == NULL)
-        return lmn_fail(err, LMN_E_NOT_FOUND, "%.300s cannot be read", path);
+        return LMN_OK;
     if (fseek(file, 0, SEEK_END) == 0)
         part_out->bytes = (uint64_t)ftell(file);
     fclose(file);
@@ -142,26 +150,30 @@ static enum lmn_status open_file_part(void *self, uint64_t part,
     return lmn_ingest_open(NULL, source->files.name[part], &source->options, stream_out, err);
 }
 
-/* Text files take the types of the table, or else those of the first file. */
+/* Text files take the types of the table, or else those of the first file that can be read. */
 static enum lmn_status take_types(const struct ingest_arguments *arguments,
                                   struct ingest_source *source, struct lmn_error *err)
 {
     struct ArrowArrayStream stream;
     struct rows_options rows = arguments->source;
     struct lmn_table *table = NULL;
+    uint64_t i = 0;
     enum lmn_status st;
 
     if (strcmp(arguments->kind, "csv") != 0 && strcmp(arguments->kind, "jsonl") != 0)
         return LMN_OK;
     if (open_table(arguments->path, NULL, &table, NULL) != LMN_OK)
         table = NULL;
-    st = open_rows(source->files.name[0], &rows, table, &stream, err);
+    rows.ingest.bad = source->options.bad;
+    do
+        st = open_rows(source->files.name[i], &rows, table, &stream, err);
+    while (st != LMN_OK && source->options.bad != LMN_BAD_FAIL && ++i < source->files.count);
     lmn_table_release(table);
     if (st != LMN_OK)
         return st;
     if (stream.get_schema(&stream, &source->schema) != 0)
         st = lmn_fail(err, LMN_E_INVALID, "%.300s: its columns are not known",
-                      source->files.name[0]);
+                      source->files.name[i]);
     else
         source->options.schema = &source->schema;
     stream.release(&stream);
@@ -175,6 +187,9 @@ static enum lmn_status open_files(const struct ingest_arguments *arguments,
 
     source->options = arguments->source.ingest;
     source->options.format = arguments->kind;
+    source->options.bad = bad_input(arguments);
+    source->options.report = note_problem;
+    source->options.report_self = source;
     if (arguments->source.delimiter != NULL)
         source->options.delimiter = arguments->source.delimiter[0];
     source->title = malloc(len);

@@ -10,8 +10,7 @@
 
 #include <stdbool.h>
 
-#include <leman/arrow_abi.h>
-#include <leman/env.h>
+#include <leman/ingest.h>
 
 struct lmn_array_record;
 
@@ -45,6 +44,11 @@ struct lmn_array_record_read_options {
     const char *column;       /* what the column of records is called; NULL: "record" */
     uint32_t parallelism;     /* groups decoded at once; 0: the environment's threads */
     uint64_t batch_bytes_max; /* default 16 MiB, and one group at least */
+    /* Of streams: anything but LMN_BAD_FAIL leaves out groups that cannot be read, as a whole. */
+    enum lmn_bad_input bad;
+    lmn_problem_fn report; /* told what was left out; its key are the numbers of the records */
+    void *report_self;
+    void (*report_free)(void *self); /* called when the stream is released; may be NULL */
 };
 
 /*

@@ -34,7 +34,7 @@ struct lmn_problem {
 
 typedef void (*lmn_problem_fn)(void *self, const struct lmn_problem *problem);
 
-/* A zeroed struct asks for the defaults. All pointers are borrowed for the call. */
+/* A zeroed struct asks for the defaults. All pointers but `report` are borrowed for the call. */
 struct lmn_ingest_options {
     const char *format;               /* "arrow", "csv", "jsonl", "array_record"; NULL: told by
                                          content and name */
@@ -46,6 +46,15 @@ struct lmn_ingest_options {
     const char *const *name;          /* CSV: names to use instead of the header's */
     uint32_t name_count;
     const char *null_text; /* CSV: what stands for null when not in quotes; default "" */
+    /*
+     * Anything but LMN_BAD_FAIL leaves out rows of text that do not fit, groups of records that
+     * cannot be read, and files that cannot be opened where the columns are known: with `schema`,
+     * and of records. Arrow IPC fails all the same.
+     */
+    enum lmn_bad_input bad;
+    lmn_problem_fn report; /* told what was left out; may be NULL */
+    void *report_self;
+    void (*report_free)(void *self); /* called when the stream is released; may be NULL */
 };
 
 /*
@@ -74,14 +83,15 @@ LMN_API LMN_MUST_USE enum lmn_status lmn_ingest_open(struct lmn_env *env, const 
 
 /*
  * The files that `pattern` stands for, as absolute paths: "{000..099}" and "{a,b}" as in a shell,
- * then "*", "?" and "[...]"; a directory stands for the files in it whose names end in `ending`
- * (NULL: all). Braces name files whether they are there or not. The caller frees the list.
+ * then "*", "?" and "[...]"; a directory stands for the files in it whose names end in one of
+ * `endings`, which spaces part (NULL: all). Braces name files whether they are there or not. The
+ * caller frees the list.
  *
  * LMN_E_NOT_FOUND  nothing matches
  * LMN_E_INVALID    braces that do not close, or more than a million files
  */
 LMN_API LMN_MUST_USE enum lmn_status lmn_ingest_expand(struct lmn_env *env, const char *pattern,
-                                                       const char *ending,
+                                                       const char *endings,
                                                        struct lmn_name_list *list_out,
                                                        struct lmn_error *err);
 

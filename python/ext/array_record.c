@@ -55,20 +55,30 @@ static PyObject *array_record_info(PyObject *op, PyObject *unused)
                          info.options);
 }
 
-/* stream(column, parallelism) */
+/* stream(column, parallelism, report): None fails at a group that cannot be read */
 static PyObject *array_record_stream(PyObject *op, PyObject *args)
 {
     struct lmn_array_record_read_options options = { 0 };
     struct ArrowArrayStream stream;
+    PyObject *report = Py_None;
     struct lmn_error err;
     enum lmn_status st;
 
-    if (!PyArg_ParseTuple(args, "sI", &options.column, &options.parallelism))
+    if (!PyArg_ParseTuple(args, "sI|O", &options.column, &options.parallelism, &report))
         return NULL;
+    if (report != Py_None) {
+        options.bad = LMN_BAD_SKIP;
+        options.report = report_problem;
+        options.report_self = Py_NewRef(report);
+        options.report_free = report_free;
+    }
     Py_BEGIN_ALLOW_THREADS
         st = lmn_array_record_stream(record_of(op), &options, &stream, &err);
     Py_END_ALLOW_THREADS
-    return st != LMN_OK ? raise_error(state_of(op), &err) : stream_capsule(&stream);
+    if (st == LMN_OK)
+        return stream_capsule(&stream);
+    Py_XDECREF((PyObject *)options.report_self);
+    return raise_error(state_of(op), &err);
 }
 
 /* take(numbers): an array of large binaries; the numbers are a buffer of uint64 */

@@ -84,6 +84,10 @@ PyObject *database_rename(PyObject *module, PyObject *args);
 PyObject *ingest_expand(PyObject *module, PyObject *args);
 PyObject *ingest_open(PyObject *module, PyObject *args, PyObject *kwargs);
 
+/* How a source tells of bad input: `self` is called with (part, offset, key, field, message). */
+void report_problem(void *self, const struct lmn_problem *problem);
+void report_free(void *self);
+
 /* Module function: array_record.c. */
 PyObject *array_record_write(PyObject *module, PyObject *args);
 

@@ -198,23 +198,32 @@ PyObject *ingest_expand(PyObject *module, PyObject *args)
 /* open_rows(path, format): the rows of a file of Arrow IPC, CSV or JSON lines, as a capsule. */
 PyObject *ingest_open(PyObject *module, PyObject *args, PyObject *kwargs)
 {
-    static char *keywords[] = { "path", "format", "delimiter", "no_header", "null_text", NULL };
+    static char *keywords[] = { "path",      "format", "delimiter", "no_header",
+                                "null_text", "report", NULL };
     struct lmn_ingest_options options = { 0 };
     struct ArrowArrayStream stream;
     const char *path, *delimiter = NULL;
+    PyObject *report = Py_None;
     int no_header = 0;
     struct lmn_error err;
     enum lmn_status st;
 
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "s|zzpz", keywords, &path, &options.format,
-                                     &delimiter, &no_header, &options.null_text))
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "s|zzpzO", keywords, &path, &options.format,
+                                     &delimiter, &no_header, &options.null_text, &report))
         return NULL;
+    if (report != Py_None) {
+        options.bad = LMN_BAD_SKIP;
+        options.report = report_problem;
+        options.report_self = Py_NewRef(report);
+        options.report_free = report_free;
+    }
     options.delimiter = delimiter != NULL ? delimiter[0] : '\0';
     options.no_header = no_header != 0;
     Py_BEGIN_ALLOW_THREADS
         st = lmn_ingest_open(NULL, path, &options, &stream, &err);
     Py_END_ALLOW_THREADS
-    if (st != LMN_OK)
-        return raise_error(PyModule_GetState(module), &err);
-    return stream_capsule(&stream);
+    if (st == LMN_OK)
+        return stream_capsule(&stream);
+    Py_XDECREF((PyObject *)options.report_self);
+    return raise_error(PyModule_GetState(module), &err);
 }

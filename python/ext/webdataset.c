@@ -7,8 +7,7 @@ struct webdataset_object {
     PyObject_HEAD struct lmn_webdataset *dataset;
 };
 
-/* `self` is called with (part, offset, key, field, message). */
-static void report_problem(void *self, const struct lmn_problem *problem)
+void report_problem(void *self, const struct lmn_problem *problem)
 {
     PyGILState_STATE lock = PyGILState_Ensure();
     PyObject *key = PyUnicode_DecodeUTF8(problem->key, (Py_ssize_t)strlen(problem->key), "replace");
@@ -23,7 +22,7 @@ static void report_problem(void *self, const struct lmn_problem *problem)
     PyGILState_Release(lock);
 }
 
-static void report_free(void *self)
+void report_free(void *self)
 {
     PyGILState_STATE lock = PyGILState_Ensure();
 

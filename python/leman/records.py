@@ -7,7 +7,7 @@ import os
 from leman import _core
 from leman.arrow import StreamCapsule, pyarrow
 from leman.data import Rows
-from leman.ingest import Source, expand, file_parts
+from leman.ingest import Problem, Source, check_on_error, expand, file_parts
 
 
 class ArrayRecordFile:
@@ -45,26 +45,52 @@ class _LargeBinaries:
 
 
 class _ArrayRecords(Source):
-    def __init__(self, paths, column):
+    def __init__(self, paths, column, on_error):
         self._files = expand(paths, ".array_record")
         self._column = column
+        self._on_error = on_error
+        self.problems = []
         self.title = f"array_record {self._files[0]}"
+
+    def _note(self, *values):
+        self.problems.append(Problem(*values))
 
     @property
     def parts(self):
         return file_parts(self._files)
 
     def open(self, number):
-        return StreamCapsule(_core.ArrayRecord(self._files[number]).stream(self._column, 1))
+        path = self._files[number]
+        report = None if self._on_error == "fail" else self._note
+        try:
+            return StreamCapsule(_core.ArrayRecord(path).stream(self._column, 1, report))
+        except _core.LemanError as error:
+            if report is None:
+                raise
+            return self._nothing(path, str(error))
+
+    def _nothing(self, path, message):
+        """No rows, of a file that is told of when they are read."""
+        pa = pyarrow()
+
+        def batches():
+            self._note(path, 0, "", "", message)
+            yield from ()
+
+        schema = pa.schema([(self._column, pa.large_binary())])
+        return pa.RecordBatchReader.from_batches(schema, batches())
 
 
-def array_record(paths, column="record"):
+def array_record(paths, column="record", *, on_error="fail"):
     """The records of ArrayRecord files, one row each.
 
     paths: a file, a pattern as for ``webdataset()``, a folder, or a list of them.
     column: what the column of records is called.
+    on_error: "fail", or "skip" groups of records that cannot be read and files without a footer;
+        they are in ``problems`` then, with their offset. "null" does the same.
     """
-    return _ArrayRecords(paths, column)
+    check_on_error(on_error)
+    return _ArrayRecords(paths, column, on_error)
 
 
 def write_array_record(path, data, column=None, options="group_size:1", *, durable=True):

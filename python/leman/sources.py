@@ -6,7 +6,7 @@ import stat
 import urllib.parse
 
 from leman import _core
-from leman.arrow import StreamCapsule, pyarrow
+from leman.arrow import SchemaCapsule, StreamCapsule, pyarrow
 from leman.ingest import Problem, Source, check_on_error, expand, file_parts
 
 
@@ -112,28 +112,79 @@ def parquet(paths, columns=None, *, batch_rows=8192, on_error="fail"):
 
 
 class _Text(FileSource):
-    def __init__(self, kind, paths, ending, options):
+    def __init__(self, kind, paths, ending, on_error, options):
         super().__init__(kind, paths, ending)
+        check_on_error(on_error)
+        self._on_error = on_error
         self._options = {"format": kind, **options}
+        self.problems = []
+        self._schema = None
+
+    def _note(self, *values):
+        self.problems.append(Problem(*values))
+
+    def _stream(self, number, report=None):
+        path = self._files[number]
+        return StreamCapsule(_core.open_rows(path, report=report, **self._options))
+
+    @property
+    def schema(self):
+        if self._schema is None:
+            self._schema = self._first_schema()
+        return self._schema
+
+    def _first_schema(self):
+        """The columns of the first file; or of the first that can be read, if that will do."""
+        failure = None
+        for number in range(len(self._files)):
+            try:
+                report = None if self._on_error == "fail" else lambda *_: None
+                capsule = self._stream(number, report).__arrow_c_stream__()
+                return pyarrow().schema(SchemaCapsule(_core.stream_schema(capsule)))
+            except _core.LemanError as error:
+                if self._on_error == "fail":
+                    raise
+                failure = error
+        raise failure
 
     def open(self, number):
-        return StreamCapsule(_core.open_rows(self._files[number], **self._options))
+        if self._on_error == "fail":
+            return self._stream(number)
+        schema = self.schema
+        return pyarrow().RecordBatchReader.from_batches(schema, self._readable(number, schema))
+
+    def _readable(self, number, schema):
+        """The batches of a file, up to where it cannot be read."""
+        pa = pyarrow()
+        try:
+            for batch in pa.RecordBatchReader.from_stream(self._stream(number, self._note)):
+                yield _with_schema(batch, schema)
+        except (_core.LemanError, OSError, pa.ArrowException) as error:
+            self._note(self._files[number], 0, "", "", str(error))
 
 
-def arrow_ipc(paths):
-    """The rows of Arrow IPC files and streams."""
-    return _Text("arrow", paths, ".arrow", {})
+def arrow_ipc(paths, *, on_error="fail"):
+    """The rows of Arrow IPC files and streams.
+
+    on_error: "fail", or "skip" a file that cannot be read, or what follows the damage in it; it is
+        in ``problems`` then.
+    """
+    return _Text("arrow", paths, ".arrow", on_error, {})
 
 
-def csv(paths, *, delimiter=None, header=True, null=None):
-    """The rows of CSV files; types are taken from the first rows, or those of the table."""
+def csv(paths, *, delimiter=None, header=True, null=None, on_error="fail"):
+    """The rows of CSV files; types are taken from the first rows, or those of the table.
+
+    on_error: "fail", or "skip" a row that does not parse or fit, and a file that cannot be read;
+        they are in ``problems`` then. "null" does the same.
+    """
     options = {"delimiter": delimiter, "no_header": not header, "null_text": null}
-    return _Text("csv", paths, ".csv", options)
+    return _Text("csv", paths, ".csv", on_error, options)
 
 
-def jsonl(paths):
-    """The rows of files of JSON lines."""
-    return _Text("jsonl", paths, ".jsonl", {})
+def jsonl(paths, *, on_error="fail"):
+    """The rows of files of JSON lines; on_error as for ``csv()``."""
+    return _Text("jsonl", paths, ".jsonl", on_error, {})
 
 
 # A part of a folder has about this many files, or this many bytes.
@@ -155,7 +206,7 @@ class _Files(Source):
     @property
     def parts(self):
         return [
-            (f"{group[0][0]} to {group[-1][0]}, {len(group)} files", sum(e[1] for e in group))
+            (f"{group[0][0]} to {group[-1][0]}, {len(group)} files", sum(e[1] or 0 for e in group))
             for group in self._groups
         ]
 
@@ -200,6 +251,8 @@ class _Files(Source):
             yield _rows_batch(rows, schema)
 
     def _content(self, path, size):
+        if size is None:
+            size = os.stat(path).st_size
         if self._references:
             return {"data": None, "uri": file_uri(path), "position": 0, "size": size}
         with open(path, "rb") as file:
@@ -215,15 +268,24 @@ def _rows_batch(rows, schema):
 
 
 def _walk(root, pattern):
-    """(path, size, mtime in microseconds) of the files below a folder, in order of their names."""
+    """(path, size, mtime in microseconds) of the files below a folder, in order of their names.
+
+    Of a link that leads nowhere, size and mtime are None.
+    """
     import fnmatch
 
     for folder, folders, names in os.walk(root):
         folders.sort()
         for name in sorted(names):
             path = os.path.join(folder, name)
-            status = os.stat(path)
-            if stat.S_ISREG(status.st_mode) and fnmatch.fnmatch(name, pattern):
+            if not fnmatch.fnmatch(name, pattern):
+                continue
+            try:
+                status = os.stat(path)
+            except OSError:  # told when its turn comes
+                yield path, None, None
+                continue
+            if stat.S_ISREG(status.st_mode):
                 yield path, status.st_size, status.st_mtime_ns // 1000
 
 
@@ -231,7 +293,7 @@ def _groups(entries):
     group, size = [], 0
     for entry in entries:
         group.append(entry)
-        size += entry[1]
+        size += entry[1] or 0
         if len(group) >= FOLDER_FILES or size >= FOLDER_BYTES:
             yield group
             group, size = [], 0

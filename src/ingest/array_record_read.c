@@ -5,6 +5,7 @@
  * array.
  */
 #include <nanoarrow/nanoarrow.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "arrow/builder.h"
@@ -15,7 +16,12 @@
 #include "ingest/array_record.h"
 #include "ingest/crew.h"
 
-enum { BATCH_BYTES_DEFAULT = 16 << 20, BATCH_GROUPS_MAX = 1 << 20, SMALL_GROUPS = 16 };
+enum {
+    BATCH_BYTES_DEFAULT = 16 << 20,
+    BATCH_GROUPS_MAX = 1 << 20,
+    TASK_GROUPS_MAX = 16,
+    TASKS_PER_THREAD = 4
+};
 
 static const struct lmn__layout binary = { .kind = LMN__LAYOUT_VARIABLE, .bits = 64 };
 static const struct lmn__layout *const binaries[] = { &binary };
@@ -29,7 +35,8 @@ struct decoding {
     struct lmn__group_scratch *scratch; /* one per thread */
     struct lmn__riegeli_window window;
     uint64_t first_group, group_count, first_record;
-    uint64_t *place; /* of the values of each group */
+    uint64_t task_groups; /* a few, so that small ones do not cost a turn each */
+    uint64_t *place;      /* of the values of each group */
     uint8_t *values;
     uint64_t *ends;
     uint64_t base;
@@ -42,17 +49,17 @@ struct reader {
     uint64_t batch_bytes_max, next_group;
     uint32_t threads;
     struct lmn__group_scratch *scratch;
+    struct lmn_array_record_read_options options; /* how a group that cannot be read is told of */
 };
 
-/* A few groups, so that small ones do not cost a turn each. */
 static enum lmn_status decode_some(void *context, uint32_t worker, uint64_t item,
                                    struct lmn_error *err)
 {
     struct decoding *d = context;
-    uint64_t end = lmn__min_u64((item + 1) * SMALL_GROUPS, d->group_count);
+    uint64_t end = lmn__min_u64((item + 1) * d->task_groups, d->group_count);
     enum lmn_status st = LMN_OK;
 
-    for (uint64_t i = item * SMALL_GROUPS; st == LMN_OK && i < end; i++) {
+    for (uint64_t i = item * d->task_groups; st == LMN_OK && i < end; i++) {
         const struct lmn__group *group = &d->record->group[d->first_group + i];
 
         st = lmn__group_decode(&d->scratch[worker], &d->window, group->begin, group->count,
@@ -92,8 +99,11 @@ static enum lmn_status decode_groups(struct reader *reader, uint64_t first, uint
     }
     st = lmn__builder_extend_variable(builder, records, bytes, &offsets, &d.values, &d.base, err);
     d.ends = (uint64_t *)(void *)offsets;
+    d.task_groups = lmn__min_u64(count / (TASKS_PER_THREAD * (uint64_t)reader->threads),
+                                 TASK_GROUPS_MAX);
+    d.task_groups = lmn__max_u64(d.task_groups, 1);
     if (st == LMN_OK)
-        st = lmn__crew_run(record->env, reader->threads, lmn__div_up(count, SMALL_GROUPS),
+        st = lmn__crew_run(record->env, reader->threads, lmn__div_up(count, d.task_groups),
                            decode_some, &d, err);
     if (st == LMN_OK)
         st = lmn__builder_add_valid(builder, records, err);
@@ -139,20 +149,75 @@ static uint64_t count_groups(const struct reader *reader, uint64_t first)
     return count;
 }
 
-static enum lmn_status reader_next(struct lmn__producer *producer, struct ArrowArray *array_out,
-                                   struct lmn_error *err)
+/* Does the way a problem is handled allow to go on after this status? */
+static bool goes_on(const struct reader *reader, enum lmn_status st)
 {
-    struct reader *reader = (struct reader *)producer;
-    uint64_t count = count_groups(reader, reader->next_group);
-    struct lmn__builder builder;
-    enum lmn_status st;
+    return reader->options.bad != LMN_BAD_FAIL &&
+           (st == LMN_E_CORRUPT || st == LMN_E_UNSUPPORTED || st == LMN_E_IO);
+}
 
-    if (count == 0)
-        return LMN_OK;
-    st = lmn__builder_init(&builder, reader->record->env, &row, err);
+static void report(const struct reader *reader, const struct lmn__group *group,
+                   const struct lmn_error *err)
+{
+    char key[64];
+    struct lmn_problem problem = { .part = reader->record->path,
+                                   .offset = group->begin,
+                                   .key = key,
+                                   .field = "",
+                                   .message = err->message };
+
+    snprintf(key, sizeof key, "%llu to %llu", (unsigned long long)group->first,
+             (unsigned long long)(group->first + group->count - 1));
+    if (reader->options.report != NULL)
+        reader->options.report(reader->options.report_self, &problem);
+}
+
+/* Groups of which some cannot be read: each is tried apart, and taken if it decodes. */
+static enum lmn_status read_readable(struct reader *reader, uint64_t first, uint64_t count,
+                                     struct lmn__builder *builder, struct lmn_error *err)
+{
+    const struct lmn_array_record *record = reader->record;
+    enum lmn_status st = LMN_OK;
+
+    for (uint64_t i = first; st == LMN_OK && i < first + count; i++) {
+        struct lmn__builder trial;
+        struct lmn_error local;
+
+        st = lmn__builder_init(&trial, record->env, &binary, err);
+        if (st != LMN_OK)
+            return st;
+        st = read_groups(reader, i, 1, &trial, &local);
+        lmn__builder_deinit(&trial);
+        if (st == LMN_OK) {
+            st = read_groups(reader, i, 1, builder, err);
+        } else if (goes_on(reader, st)) {
+            report(reader, &record->group[i], &local);
+            st = LMN_OK;
+        } else if (err != NULL) {
+            *err = local;
+        }
+    }
+    return st;
+}
+
+/* The next groups that make a batch; no rows when none of them can be read. */
+static enum lmn_status next_groups(struct reader *reader, uint64_t count,
+                                   struct ArrowArray *array_out, struct lmn_error *err)
+{
+    struct lmn_env *env = reader->record->env;
+    struct lmn__builder builder;
+    enum lmn_status st = lmn__builder_init(&builder, env, &row, err);
+
     if (st != LMN_OK)
         return st;
     st = read_groups(reader, reader->next_group, count, &builder.child[0], err);
+    if (goes_on(reader, st)) {
+        lmn__builder_deinit(&builder);
+        st = lmn__builder_init(&builder, env, &row, err);
+        if (st != LMN_OK)
+            return st;
+        st = read_readable(reader, reader->next_group, count, &builder.child[0], err);
+    }
     if (st == LMN_OK)
         st = lmn__builder_add_valid(&builder, builder.child[0].length, err);
     if (st == LMN_OK)
@@ -160,7 +225,23 @@ static enum lmn_status reader_next(struct lmn__producer *producer, struct ArrowA
     if (st == LMN_OK)
         st = lmn__builder_finish(&builder, array_out, err);
     lmn__builder_deinit(&builder);
-    reader->next_group += count;
+    return st;
+}
+
+static enum lmn_status reader_next(struct lmn__producer *producer, struct ArrowArray *array_out,
+                                   struct lmn_error *err)
+{
+    struct reader *reader = (struct reader *)producer;
+    uint64_t count;
+    enum lmn_status st = LMN_OK;
+
+    while (st == LMN_OK && (count = count_groups(reader, reader->next_group)) != 0) {
+        st = next_groups(reader, count, array_out, err);
+        reader->next_group += count;
+        if (st != LMN_OK || array_out->length != 0)
+            return st;
+        array_out->release(array_out);
+    }
     return st;
 }
 
@@ -186,6 +267,8 @@ static void reader_free(struct lmn__producer *producer)
 
     for (uint32_t i = 0; reader->scratch != NULL && i < reader->threads; i++)
         lmn__group_scratch_deinit(&reader->scratch[i]);
+    if (reader->options.report_free != NULL)
+        reader->options.report_free(reader->options.report_self);
     lmn__free(record->env, reader->scratch);
     lmn__free(record->env, reader->column);
     lmn__free(record->env, reader);
@@ -233,9 +316,12 @@ enum lmn_status lmn_array_record_stream(struct lmn_array_record *record,
     enum lmn_status st = reader_new(record, options, &reader, err);
 
     *stream_out = (struct ArrowArrayStream){ 0 };
-    if (st == LMN_OK)
-        lmn__producer_export(&reader->producer, &ops, stream_out);
-    return st;
+    if (st != LMN_OK)
+        return st;
+    if (options != NULL)
+        reader->options = *options;
+    lmn__producer_export(&reader->producer, &ops, stream_out);
+    return LMN_OK;
 }
 
 /* The group that holds a record. */

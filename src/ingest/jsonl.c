@@ -77,6 +77,8 @@ static enum lmn_status jsonl_sample(struct lmn__text_reader *reader, struct lmn_
             st = lmn__json_check_object(&jsonl->json, err);
         if (st == LMN_OK)
             st = lmn__json_shape(&jsonl->json, &reader->arena, &shape, err);
+        if (st == LMN_E_INVALID && reader->bad != LMN_BAD_FAIL)
+            continue; /* it is told by the row itself, when it comes */
         if (st != LMN_OK)
             return lmn__fail_within(err, st, "line %llu", (unsigned long long)reader->line);
     }

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <leman/array_record.h>
 #include <leman/ingest.h>
+#include <nanoarrow/nanoarrow.h>
 
 #include "arrow/ipc_read.h"
+#include "ingest/none.h"
 #include "ingest/reader.h"
 
 enum { PEEK_BYTES = 64 };
@@ -47,14 +49,19 @@ static bool is_array_record(struct lmn__span start)
 }
 
 static enum lmn_status open_array_record(struct lmn_env *env, const char *path,
+                                         const struct lmn_ingest_options *options,
                                          struct ArrowArrayStream *stream_out, struct lmn_error *err)
 {
+    const struct lmn_array_record_read_options reading = { .bad = options->bad,
+                                                           .report = options->report,
+                                                           .report_self = options->report_self,
+                                                           .report_free = options->report_free };
     struct lmn_array_record *record;
     enum lmn_status st = lmn_array_record_open(env, path, &record, err);
 
     if (st != LMN_OK)
         return st;
-    st = lmn_array_record_stream(record, NULL, stream_out, err);
+    st = lmn_array_record_stream(record, &reading, stream_out, err);
     lmn_array_record_close(record); /* the stream keeps it */
     return st;
 }
@@ -106,8 +113,41 @@ static enum lmn_status open_format(struct lmn_env *env, const char *path,
         return lmn_fail(err, LMN_E_INVALID, "%.200s: %s has a schema of its own", path,
                         options->format[3] == 'o' ? "Arrow IPC" : "ArrayRecord");
     if (strcmp(options->format, "array_record") == 0)
-        return open_array_record(env, path, stream_out, err);
+        return open_array_record(env, path, options, stream_out, err);
     return lmn__ipc_read(env, source, stream_out, err);
+}
+
+/* Does the way a problem is handled allow to take a file that cannot be opened for empty? */
+static bool passes_over(const struct lmn_ingest_options *options, enum lmn_status st)
+{
+    return options->bad != LMN_BAD_FAIL && st != LMN_OK && st != LMN_E_NO_MEMORY &&
+           (options->schema != NULL ||
+            (options->format != NULL && strcmp(options->format, "array_record") == 0));
+}
+
+/* Take a file that cannot be opened, for the reason that `err` has, for one without rows. */
+static enum lmn_status open_none(struct lmn_env *env, const struct lmn_ingest_options *options,
+                                 const char *path, struct ArrowArrayStream *stream_out,
+                                 struct lmn_error *err)
+{
+    struct ArrowSchema schema;
+    int code;
+
+    if (options->schema != NULL) {
+        code = ArrowSchemaDeepCopy(options->schema, &schema);
+    } else { /* of records */
+        ArrowSchemaInit(&schema);
+        code = ArrowSchemaSetTypeStruct(&schema, 1);
+        if (code == NANOARROW_OK)
+            code = ArrowSchemaSetType(schema.children[0], NANOARROW_TYPE_LARGE_BINARY);
+        if (code == NANOARROW_OK)
+            code = ArrowSchemaSetName(schema.children[0], "record");
+        if (code != NANOARROW_OK)
+            ArrowSchemaRelease(&schema);
+    }
+    if (code != NANOARROW_OK)
+        return lmn__no_memory(err, "a schema", 0);
+    return lmn__none_open(env, &schema, path, options, stream_out, err);
 }
 
 enum lmn_status lmn_ingest_open(struct lmn_env *env, const char *path,
@@ -116,9 +156,11 @@ enum lmn_status lmn_ingest_open(struct lmn_env *env, const char *path,
 {
     struct lmn_ingest_options chosen = { 0 };
     struct lmn__source source;
+    struct lmn_error local;
     enum lmn_status st;
 
     *stream_out = (struct ArrowArrayStream){ 0 };
+    err = err != NULL ? err : &local;
     if (options != NULL)
         chosen = *options;
     st = lmn__env_resolve(env, &env, err);
@@ -129,6 +171,8 @@ enum lmn_status lmn_ingest_open(struct lmn_env *env, const char *path,
         st = open_format(env, path, &chosen, &source, stream_out, err);
         lmn__source_close(&source); /* does nothing when it moved */
     }
+    if (passes_over(&chosen, st))
+        st = open_none(env, &chosen, path, stream_out, err);
     lmn_env_release(env);
     return st;
 }

@@ -3,6 +3,7 @@
 
 #include <nanoarrow/nanoarrow.h>
 
+#include "arrow/cut.h"
 #include "base/error.h"
 
 enum {
@@ -11,19 +12,52 @@ enum {
     SAMPLE_ROWS_DEFAULT = 10000
 };
 
+/* Where in the file the window begins. */
+static uint64_t place_of(const struct lmn__text_reader *reader)
+{
+    return reader->window.source.position - lmn__window_bytes(&reader->window).len;
+}
+
+/* A row, begun at `place`, does not fit: tell of it, and take back what was read of it. */
+static void leave_out(struct lmn__text_reader *reader, uint64_t rows, uint64_t place,
+                      const struct lmn_error *err)
+{
+    struct lmn_problem problem = { .part = reader->window.source.name,
+                                   .offset = place,
+                                   .key = "",
+                                   .field = "",
+                                   .message = err->message };
+
+    if (reader->report != NULL)
+        reader->report(reader->report_self, &problem);
+    lmn__builder_cut(reader->column->builder, rows);
+    /* Where the end of a row cannot be found, there is no next one. */
+    reader->ended = place_of(reader) == place;
+}
+
 static enum lmn_status read_rows(struct lmn__text_reader *reader, struct lmn_error *err)
 {
     struct lmn__builder *builder = reader->column->builder;
     uint64_t limit = reader->window.source.position + BATCH_BYTES_MAX;
     bool more = true;
 
-    while (more && builder->length < reader->batch_rows_max &&
+    while (more && !reader->ended && builder->length < reader->batch_rows_max &&
            reader->window.source.position < limit) {
-        enum lmn_status st = reader->format->row(reader, &more, err);
+        uint64_t rows = builder->length, place = place_of(reader);
+        struct lmn_error local;
+        enum lmn_status st = reader->format->row(reader, &more, &local);
 
-        if (st != LMN_OK)
-            return lmn__fail_within(err, st, "%.200s: line %llu", reader->window.source.name,
-                                    (unsigned long long)reader->line);
+        if (st == LMN_OK)
+            continue;
+        st = lmn__fail_within(&local, st, "%.200s: line %llu", reader->window.source.name,
+                              (unsigned long long)reader->line);
+        if (st != LMN_E_INVALID || reader->bad == LMN_BAD_FAIL) {
+            if (err != NULL)
+                *err = local;
+            return st;
+        }
+        leave_out(reader, rows, place, &local);
+        more = true;
     }
     return LMN_OK;
 }
@@ -63,6 +97,8 @@ static void reader_free(struct lmn__producer *producer)
         ArrowSchemaRelease(&reader->schema);
     lmn__arena_deinit(&reader->arena);
     lmn__window_deinit(&reader->window);
+    if (reader->report_free != NULL)
+        reader->report_free(reader->report_self);
     lmn__free(env, reader);
     lmn_env_release(env);
 }
@@ -103,6 +139,7 @@ enum lmn_status lmn__text_reader_open(
                                                           : BATCH_ROWS_DEFAULT;
     reader->sample_rows_max = options->sample_rows_max != 0 ? options->sample_rows_max
                                                             : SAMPLE_ROWS_DEFAULT;
+    reader->bad = options->bad;
     if (options->schema != NULL)
         st = take_schema(reader, options->schema, err);
     if (st == LMN_OK && prepare != NULL)
@@ -118,6 +155,9 @@ enum lmn_status lmn__text_reader_open(
         reader_free(&reader->producer);
         return st;
     }
+    reader->report = options->report;
+    reader->report_self = options->report_self;
+    reader->report_free = options->report_free;
     lmn__producer_export(&reader->producer, &ops, stream_out);
     return LMN_OK;
 }

@@ -38,6 +38,11 @@ struct lmn__text_reader {
     uint64_t batch_rows_max;
     uint64_t sample_rows_max;
     uint64_t line; /* where the row at hand starts; set by the format */
+    bool ended;    /* nothing behind a row that does not fit can be read */
+    enum lmn_bad_input bad;
+    lmn_problem_fn report;
+    void *report_self;
+    void (*report_free)(void *self);
 };
 
 enum { LMN__SAMPLE_BYTES_MAX = 16 << 20 };

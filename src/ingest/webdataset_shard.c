@@ -35,6 +35,8 @@ struct shard {
     struct lmn__tar_member next;
     struct lmn__sample_name next_name;
     bool has_next, ended;
+    bool unread; /* the archive cannot be opened; `failure` says why, and is not told yet */
+    struct lmn_error failure;
     uint64_t rows;   /* whole ones in the columns */
     uint64_t bytes;  /* of the members in them */
     uint64_t offset; /* of the sample at hand */
@@ -394,6 +396,9 @@ static enum lmn_status shard_next(struct lmn__producer *producer, struct ArrowAr
     enum lmn_status st = LMN_OK;
 
     shard->rows = shard->bytes = 0;
+    if (shard->unread)
+        report(shard, "", &shard->failure);
+    shard->unread = false;
     while (st == LMN_OK && !shard->ended && shard->rows < options->batch_rows_max &&
            shard->bytes < options->batch_bytes_max) {
         if (shard->has_next) {
@@ -456,8 +461,8 @@ static enum lmn_status shard_init(struct shard *shard, struct lmn_error *err)
             shard->path);
     lmn__tar_init(&shard->tar, dataset->env, &source, dataset->options.references);
     if (lmn__webdataset_goes_on(dataset, st)) {
-        report(shard, "", err);
-        shard->ended = true;
+        shard->failure = *err;
+        shard->ended = shard->unread = true;
         st = LMN_OK;
     }
     if (st == LMN_OK)
@@ -475,9 +480,11 @@ enum lmn_status lmn_webdataset_shard(struct lmn_webdataset *dataset, uint64_t nu
     static const struct lmn__producer_ops ops = { shard_schema, shard_next, shard_free };
     struct lmn_env *env = dataset->env;
     struct shard *shard;
+    struct lmn_error local;
     enum lmn_status st;
 
     *stream_out = (struct ArrowArrayStream){ 0 };
+    err = err != NULL ? err : &local;
     if (number >= dataset->shard_count)
         return lmn_fail(err, LMN_E_INVALID, "shard %llu of %llu", (unsigned long long)number,
                         (unsigned long long)dataset->shard_count);

@@ -66,6 +66,30 @@ def test_text_files_and_unknown_kinds(leman, tmp_path):
     assert leman("ingest", "csv", tmp_path / "t.lance", tmp_path / "no*").returncode == 2
 
 
+def test_what_cannot_be_read_is_reported(leman, tmp_path):
+    (tmp_path / "0.csv").write_bytes(b"")
+    (tmp_path / "1.csv").write_text("a,b\n1,x\n2\n3,y\n")
+    arguments = ["ingest", "csv", tmp_path / "t.lance", tmp_path, "--json"]
+    assert leman(*arguments).returncode == 2
+    report = tmp_path / "report"
+    done = leman(*arguments, "--on-error", "skip", "--report", report)
+    assert done.returncode == 3, done.stderr
+    counts = json.loads(done.stdout)
+    assert (counts["rows"], counts["problems"]) == (2, 2)
+    problems = sorted(map(json.loads, report.read_text().splitlines()), key=lambda p: p["part"])
+    assert [p["part"] for p in problems] == [f"{tmp_path}/0.csv", f"{tmp_path}/1.csv"]
+    assert problems[1]["offset"] == 8 and "line 3" in problems[1]["message"]
+    (tmp_path / "0.array_record").write_bytes(b"no records")
+    library.write_array_record(tmp_path / "1.array_record", {"r": [b"x"]})
+    arguments = ["ingest", "array_record", tmp_path / "r.lance", tmp_path, "--on-error", "skip"]
+    done = leman(*arguments, "--json")
+    assert done.returncode == 3 and json.loads(done.stdout)["rows"] == 1
+    assert b"0.array_record" in done.stderr
+    (tmp_path / "0.arrow").write_bytes(b"")
+    done = leman("ingest", "arrow", tmp_path / "a.lance", tmp_path, "--on-error", "skip")
+    assert done.returncode == 2 and b"--on-error skip is not for files of Arrow IPC" in done.stderr
+
+
 def test_what_python_reads(leman, tmp_path, environment):
     pq.write_table(pa.table({"x": [1, 2, 3]}), tmp_path / "a.parquet")
     table = tmp_path / "t.lance"

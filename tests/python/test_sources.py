@@ -62,6 +62,69 @@ def test_text_and_arrow_files(tmp_path):
         assert rows == {"a": [0, 1, 2], "b": ["x"] * 3}
 
 
+def test_what_cannot_be_read_is_left_out(tmp_path):
+    (tmp_path / "0.csv").write_bytes(b"\xff")
+    (tmp_path / "1.csv").write_text("a,b\n1,x\n2\n3,y\n")
+    (tmp_path / "0.jsonl").write_text('{"a": 1}\n[]\n{"a": 3}\n')
+    for number in range(2):
+        with pa.ipc.new_stream(tmp_path / f"{number}.arrow", pa.schema({"a": pa.int64()})) as sink:
+            sink.write_batch(pa.record_batch({"a": [1]}))
+            sink.write_batch(pa.record_batch({"a": [3]}))
+    os.truncate(tmp_path / "0.arrow", 40)
+    for number in range(2):
+        records = {"r": [b"%d" % i * 100 for i in range(10)]}
+        path = tmp_path / f"{number}.array_record"
+        leman.write_array_record(path, records, options="group_size:4,uncompressed")
+    os.truncate(tmp_path / "0.array_record", 1000)
+    damaged = bytearray(path.read_bytes())
+    damaged[damaged.index(b"5" * 100)] ^= 1
+    path.write_bytes(damaged)
+    kept = {
+        leman.csv: [["0.csv", 0], ["1.csv", 8]],
+        leman.jsonl: [["0.jsonl", 9]],
+        leman.arrow_ipc: [["0.arrow", 0]],
+    }
+    for source, expected in kept.items():
+        with pytest.raises((leman.LemanError, pa.ArrowException)):
+            leman.create(tmp_path / "fails.lance", source(tmp_path))
+        target = tmp_path / f"{source.__name__}.lance"
+        table = leman.create(target, source(tmp_path, on_error="skip"))
+        assert table.to_arrow().column("a").to_pylist() == [1, 3]
+        found = sorted([os.path.basename(p.part), p.offset] for p in table.loaded.problems)
+        assert found == expected
+    source = leman.array_record(tmp_path, on_error="skip")
+    table = leman.create(tmp_path / "records.lance", source)
+    assert sorted({int(r[:1]) for r in table.to_arrow().column(0).to_pylist()}) == [
+        0,
+        1,
+        2,
+        3,
+        8,
+        9,
+    ]
+    first, second = sorted(table.loaded.problems, key=lambda problem: problem.part)
+    assert first.part.endswith("0.array_record") and second.key == "4 to 7" and second.offset > 64
+    with pytest.raises(leman.CorruptError, match="array_record"):
+        leman.create(tmp_path / "fails.lance", leman.array_record(tmp_path))
+    with pytest.raises(ValueError, match="on_error"):
+        leman.csv(tmp_path, on_error="ignore")
+
+
+def test_files_that_cannot_be_read(tmp_path):
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in/a").write_bytes(b"x")
+    (tmp_path / "in/b").symlink_to(tmp_path / "nowhere")
+    for references in (False, True):
+        options = {"references": references}
+        with pytest.raises(leman.StoreError, match="in/b"):
+            leman.create(tmp_path / f"{references}.lance", leman.files(tmp_path / "in", **options))
+        for on_error, count in (("skip", 1), ("null", 2)):
+            source = leman.files(tmp_path / "in", on_error=on_error, **options)
+            table = leman.create(tmp_path / f"{references}-{on_error}.lance", source)
+            assert table.count_rows() == count
+            assert [problem.part for problem in table.loaded.problems] == [f"{tmp_path}/in/b"]
+
+
 @pytest.mark.parametrize("references", [False, True])
 def test_a_folder_of_files(tmp_path, references):
     contents = {f"{i}/file {i}.bin": os.urandom(i * 100) for i in range(5)}

@@ -193,16 +193,17 @@ def test_bad_samples_as_asked(tmp_path, on_error):
 def test_a_truncated_shard_and_a_missing_one(tmp_path, shards):
     path = tmp_path / "shards/002.tar"
     os.truncate(path, os.path.getsize(path) // 2)
-    (tmp_path / "shards/003.tar").unlink()
+    (tmp_path / "shards/000.tar").unlink()
     pattern = f"{tmp_path}/shards/{{000..004}}.tar"
-    with pytest.raises((leman.CorruptError, leman.NotFoundError), match=r"00[23].tar"):
+    with pytest.raises((leman.CorruptError, leman.NotFoundError), match=r"00[02].tar"):
         leman.create(tmp_path / "t.lance", leman.webdataset(pattern))
     table = leman.create(tmp_path / "u.lance", leman.webdataset(pattern, on_error="skip"))
     rows = rows_by_key(table)
     assert 60 < len(rows) < 80
     for key, row in rows.items():
         assert row["jpg"] == shards[key]["jpg"]
-    assert {os.path.basename(p.part) for p in table.loaded.problems} == {"002.tar", "003.tar"}
+    told = sorted(os.path.basename(p.part) for p in table.loaded.problems)
+    assert told == ["000.tar", "002.tar"]
 
 
 def test_generators_in_parallel(tmp_path):

@@ -335,6 +335,70 @@ static void test_array_record__transposed_is_refused(void **state)
     CHECK_EQ(live_allocations(), 0);
 }
 
+struct told {
+    uint64_t count, offset;
+    char text[200];
+    int freed;
+};
+
+static void note(void *self, const struct lmn_problem *problem)
+{
+    struct told *told = self;
+
+    told->count++;
+    told->offset = problem->offset;
+    snprintf(told->text, sizeof told->text, "%.90s|%.90s", problem->key, problem->message);
+}
+
+static void note_free(void *self)
+{
+    ((struct told *)self)->freed++;
+}
+
+/* Groups that cannot be read are left out as a whole, and told. */
+static void test_array_record__groups_left_out(void **state)
+{
+    struct told told = { 0 };
+    struct lmn_array_record_read_options options = {
+        .bad = LMN_BAD_SKIP, .report = note, .report_self = &told, .report_free = note_free
+    };
+    char *dir = test_dir_make(), path[4200];
+    uint8_t *data = malloc(1 << 20);
+    struct lmn_array_record *record;
+    struct ArrowArrayStream stream;
+    struct ArrowArray batch;
+    struct lmn_error err;
+    int64_t rows = 0;
+    size_t len, at = 0;
+
+    (void)state;
+    snprintf(path, sizeof path, "%s/x.array_record", dir);
+    CHECK_STATUS(write_rows(path, "group_size:4,uncompressed", false, &err), LMN_OK, &err);
+    len = load_file(path, data, 1 << 20);
+    while (data[at] != 21 || data[at + 1] != 21) /* record 21, of the group of 20 to 23 */
+        at++;
+    data[at] ^= 1;
+    save_file(path, data, len);
+    CHECK_STATUS(lmn_array_record_open(test_env(), path, &record, &err), LMN_OK, &err);
+    CHECK_STATUS(lmn_array_record_stream(record, &options, &stream, &err), LMN_OK, &err);
+    lmn_array_record_close(record);
+    while (lmn__stream_next(&stream, &batch, &err) == LMN_OK && batch.release != NULL) {
+        rows += batch.length;
+        batch.release(&batch);
+    }
+    CHECK_EQ(told.freed, 0);
+    stream.release(&stream);
+    CHECK_EQ(told.freed, 1);
+    CHECK_EQ(rows, RECORDS - 4);
+    CHECK_EQ(told.count, 1);
+    CHECK(told.offset > 64 && told.offset < at);
+    CHECK_HAS(told.text, "20 to 23|");
+    CHECK_HAS(told.text, "x.array_record");
+    free(data);
+    test_dir_remove(dir);
+    CHECK_EQ(live_allocations(), 0);
+}
+
 static void test_array_record__every_fault_is_told(void **state)
 {
     char *dir = test_dir_make(), path[4200];
@@ -372,6 +436,7 @@ int main(void)
         cmocka_unit_test(test_array_record__codecs_and_groups),
         cmocka_unit_test(test_array_record__corrupt_bytes_and_cuts),
         cmocka_unit_test(test_array_record__transposed_is_refused),
+        cmocka_unit_test(test_array_record__groups_left_out),
         cmocka_unit_test(test_array_record__every_fault_is_told),
     };
 

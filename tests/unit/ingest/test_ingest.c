@@ -4,6 +4,7 @@
  * formats mean is tested in tests/cli, beside other programs.
  */
 #include <nanoarrow/nanoarrow.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "check.h"
@@ -132,6 +133,62 @@ static void test_jsonl__schema_selects_fields(void **state)
     CHECK_EQ(live_allocations(), 0);
 }
 
+struct told {
+    uint64_t count, offset[8];
+    char message[8][100];
+};
+
+static void note(void *self, const struct lmn_problem *problem)
+{
+    struct told *told = self;
+
+    CHECK(told->count < 8);
+    told->offset[told->count] = problem->offset;
+    snprintf(told->message[told->count++], 100, "%s", problem->message);
+}
+
+/* Rows that do not fit are left out and told; those around them stay. */
+static void test_ingest__rows_left_out(void **state)
+{
+    static const char csv[] = "a,b\n1,x\ny\n2,\xff\n3,z\n4,\"open\n";
+    static const char jsonl[] =
+        "{\"a\":1,\"b\":[\"x\"]}\n{\"a\":2,\n[]\n{\"a\":\"x\"}\n{\"a\":3}\n";
+    static const enum ArrowType type[] = { NANOARROW_TYPE_INT64 };
+    struct told told = { 0 };
+    struct lmn_ingest_options options = { .bad = LMN_BAD_SKIP,
+                                          .report = note,
+                                          .report_self = &told };
+    struct ArrowSchema schema;
+    struct lmn_error err;
+    uint64_t rows;
+
+    (void)state;
+    CHECK_STATUS(read_all(lmn__csv_open, csv, sizeof csv - 1, &options, &rows, &err), LMN_OK, &err);
+    CHECK_EQ(rows, 2);
+    CHECK_EQ(told.count, 3);
+    CHECK_EQ(told.offset[0], 8);
+    CHECK_HAS(told.message[0], "text: line 3: 1 fields where there are 2 columns");
+    CHECK_HAS(told.message[1], "line 4: the text is not UTF-8");
+    CHECK_HAS(told.message[2], "line 6: a quote that is opened is not closed");
+    told.count = 0;
+    make_schema(&schema, type, 1);
+    options.schema = &schema;
+    CHECK_STATUS(read_all(lmn__jsonl_open, jsonl, sizeof jsonl - 1, &options, &rows, &err), LMN_OK,
+                 &err);
+    CHECK_EQ(rows, 2);
+    CHECK_EQ(told.count, 3);
+    CHECK_EQ(told.offset[0], 18);
+    CHECK_HAS(told.message[2], "line 4");
+    schema.release(&schema);
+    told.count = 0;
+    options.schema = NULL; /* the columns are taken from the lines that parse */
+    CHECK_STATUS(read_all(lmn__jsonl_open, "{\n{\"a\":1}\n", 10, &options, &rows, &err), LMN_OK,
+                 &err);
+    CHECK_EQ(rows, 1);
+    CHECK_EQ(told.count, 1);
+    CHECK_EQ(live_allocations(), 0);
+}
+
 static void test_ingest__types_without_text(void **state)
 {
     static const enum ArrowType types[] = { NANOARROW_TYPE_HALF_FLOAT };
@@ -223,6 +280,7 @@ int main(void)
     const struct CMUnitTest cases[] = {
         cmocka_unit_test(test_csv__schema_is_kept_to),
         cmocka_unit_test(test_jsonl__schema_selects_fields),
+        cmocka_unit_test(test_ingest__rows_left_out),
         cmocka_unit_test(test_ingest__types_without_text),
         cmocka_unit_test(test_ingest__long_records),
         cmocka_unit_test(test_ingest__faults),
