@@ -1,0 +1,377 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * either := join { "|" join }
+ * join   := { one [count] }
+ * one    := character | "." | "[" set "]" | "\" escape | "^" | "$" | "(" either ")"
+ */
+#include "expr/regex_tree.h"
+
+#include "expr/casing.h"
+
+enum { REPEAT_MAX = 1000, DEPTH_MAX = 100 };
+
+enum lmn_status lmn__regex_refuse(const struct lmn__regex_reader *reader, const char *what)
+{
+    return lmn__bind_fail(reader->binder, reader->place, LMN_E_INVALID,
+                          "the regular expression %s (at its byte %zu)", what, reader->at);
+}
+
+static bool more(const struct lmn__regex_reader *reader)
+{
+    return reader->at < reader->text.len;
+}
+
+static uint8_t peek(const struct lmn__regex_reader *reader)
+{
+    return more(reader) ? reader->text.data[reader->at] : 0;
+}
+
+static uint32_t take(struct lmn__regex_reader *reader)
+{
+    struct lmn__span rest = { reader->text.data + reader->at, reader->text.len - reader->at };
+    uint32_t bytes, c = lmn__utf8_decode(rest, &bytes);
+
+    reader->at += bytes;
+    return c;
+}
+
+static enum lmn_status node_new(struct lmn__regex_reader *reader, enum lmn__regex_kind kind,
+                                struct lmn__regex_node *left, struct lmn__regex_node *right,
+                                struct lmn__regex_node **node_out)
+{
+    *node_out = lmn__arena_alloc(reader->binder->arena, sizeof **node_out);
+    if (*node_out == NULL)
+        return lmn__bind_no_memory(reader->binder);
+    (*node_out)->kind = kind;
+    (*node_out)->left = left;
+    (*node_out)->right = right;
+    return LMN_OK;
+}
+
+static enum lmn_status set_add(struct lmn__regex_reader *reader, struct lmn__regex_set *set,
+                               uint32_t first, uint32_t last)
+{
+    if (set->count == set->room) {
+        uint32_t room = set->room != 0 ? set->room * 2 : 4;
+        struct lmn__regex_range *grown = lmn__arena_array(reader->binder->arena, room,
+                                                          sizeof *grown);
+
+        if (grown == NULL)
+            return lmn__bind_no_memory(reader->binder);
+        if (set->count != 0)
+            memcpy(grown, set->range, set->count * sizeof *grown);
+        set->range = grown;
+        set->room = room;
+    }
+    set->range[set->count++] = (struct lmn__regex_range){ first, last };
+    return LMN_OK;
+}
+
+static const struct lmn__regex_range digit_ranges[] = { { '0', '9' } };
+static const struct lmn__regex_range word_ranges[] = {
+    { '0', '9' },      { 'A', 'Z' },       { '_', '_' },        { 'a', 'z' },   { 0xaa, 0xaa },
+    { 0xb5, 0xb5 },    { 0xba, 0xba },     { 0xc0, 0xd6 },      { 0xd8, 0xf6 }, { 0xf8, 0x2ff },
+    { 0x370, 0x1fff }, { 0x2c00, 0xd7ff }, { 0xf900, 0x10ffff }
+};
+static const struct lmn__regex_range space_ranges[] = { { '\t', '\r' },     { ' ', ' ' },
+                                                        { 0x85, 0x85 },     { 0xa0, 0xa0 },
+                                                        { 0x2000, 0x200a }, { 0x2028, 0x2029 },
+                                                        { 0x3000, 0x3000 } };
+
+static bool in_ranges(const struct lmn__regex_range *range, uint32_t count, uint32_t c)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        if (c >= range[i].first && c <= range[i].last)
+            return true;
+    }
+    return false;
+}
+
+/* \d and its kin into a set; *known_out is false for other letters. */
+static enum lmn_status add_class(struct lmn__regex_reader *reader, uint32_t letter,
+                                 struct lmn__regex_set *set, bool *known_out)
+{
+    const struct lmn__regex_range *range = NULL;
+    uint32_t count = 0, next = 0;
+    bool negated = letter == 'D' || letter == 'W' || letter == 'S';
+    enum lmn_status st = LMN_OK;
+
+    switch (letter | 0x20) {
+    case 'd':
+        range = digit_ranges;
+        count = sizeof digit_ranges / sizeof digit_ranges[0];
+        break;
+    case 'w':
+        range = word_ranges;
+        count = sizeof word_ranges / sizeof word_ranges[0];
+        break;
+    case 's':
+        range = space_ranges;
+        count = sizeof space_ranges / sizeof space_ranges[0];
+        break;
+    default:
+        break;
+    }
+    *known_out = range != NULL && letter < 0x80;
+    for (uint32_t i = 0; st == LMN_OK && *known_out && i < count; i++) {
+        if (!negated)
+            st = set_add(reader, set, range[i].first, range[i].last);
+        else if (range[i].first > next)
+            st = set_add(reader, set, next, range[i].first - 1);
+        next = range[i].last + 1;
+    }
+    if (st == LMN_OK && *known_out && negated && next <= 0x10ffff)
+        st = set_add(reader, set, next, 0x10ffff);
+    return st;
+}
+
+/* The character that an escaped one stands for. */
+static enum lmn_status escaped(struct lmn__regex_reader *reader, uint32_t c, uint32_t *out)
+{
+    static const char from[] = "nrtfv0", to[] = "\n\r\t\f\v\0";
+    const char *found = c != 0 && c < 0x80 ? strchr(from, (int)c) : NULL;
+
+    *out = c;
+    if (found != NULL)
+        *out = (uint8_t)to[found - from];
+    else if (c < 0x80 && ((c >= '0' && c <= '9') || ((c | 0x20) >= 'a' && (c | 0x20) <= 'z')))
+        return lmn__regex_refuse(reader, "has an escape that is not known here");
+    return LMN_OK;
+}
+
+/* Behind '[' */
+static enum lmn_status parse_set(struct lmn__regex_reader *reader, struct lmn__regex_set *set)
+{
+    enum lmn_status st = LMN_OK;
+    bool first = true;
+
+    set->negated = peek(reader) == '^';
+    reader->at += set->negated;
+    for (; st == LMN_OK && (first || peek(reader) != ']'); first = false) {
+        uint32_t low, high;
+        bool known = false;
+
+        if (!more(reader))
+            return lmn__regex_refuse(reader, "has a '[' without ']'");
+        low = take(reader);
+        if (low == '[' && peek(reader) == ':')
+            return lmn__regex_refuse(reader,
+                                     "names a class of characters, which is not known here");
+        if (low == '\\' && more(reader)) {
+            low = take(reader);
+            st = add_class(reader, low, set, &known);
+            if (st == LMN_OK && !known)
+                st = escaped(reader, low, &low);
+        }
+        if (st != LMN_OK || known)
+            continue;
+        high = low;
+        if (peek(reader) == '-' && reader->at + 1 < reader->text.len &&
+            reader->text.data[reader->at + 1] != ']') {
+            reader->at++;
+            high = take(reader);
+            if (high == '\\' && more(reader))
+                st = escaped(reader, take(reader), &high);
+        }
+        if (st == LMN_OK && high < low)
+            return lmn__regex_refuse(reader, "has a range that ends before it starts");
+        if (st == LMN_OK)
+            st = set_add(reader, set, low, high);
+    }
+    reader->at++;
+    return st;
+}
+
+static enum lmn_status parse_either(struct lmn__regex_reader *reader,
+                                    struct lmn__regex_node **node_out);
+
+/* Behind '(' */
+static enum lmn_status parse_group(struct lmn__regex_reader *reader,
+                                   struct lmn__regex_node **node_out)
+{
+    enum lmn_status st;
+
+    if (peek(reader) == '?') {
+        if (reader->at + 1 >= reader->text.len || reader->text.data[reader->at + 1] != ':')
+            return lmn__regex_refuse(reader,
+                                     "has a group that looks around or has a name or flags");
+        reader->at += 2;
+    }
+    if (++reader->depth > DEPTH_MAX)
+        return lmn__regex_refuse(reader, "nests too deep");
+    st = parse_either(reader, node_out);
+    reader->depth--;
+    if (st != LMN_OK)
+        return st;
+    if (peek(reader) != ')')
+        return lmn__regex_refuse(reader, "has a '(' without ')'");
+    reader->at++;
+    return LMN_OK;
+}
+
+static enum lmn_status parse_escape(struct lmn__regex_reader *reader,
+                                    struct lmn__regex_node **node_out)
+{
+    uint32_t c;
+    bool known;
+    enum lmn_status st;
+
+    if (!more(reader))
+        return lmn__regex_refuse(reader, "ends with a backslash");
+    c = take(reader);
+    if (c == LMN__REGEX_WORD || c == LMN__REGEX_NO_WORD) {
+        st = node_new(reader, LMN__REGEX_ASSERT, NULL, NULL, node_out);
+        if (st == LMN_OK)
+            (*node_out)->assertion = (int32_t)c;
+        return st;
+    }
+    st = node_new(reader, LMN__REGEX_SET, NULL, NULL, node_out);
+    if (st == LMN_OK)
+        st = add_class(reader, c, &(*node_out)->set, &known);
+    if (st != LMN_OK || known)
+        return st;
+    st = escaped(reader, c, &c);
+    return st == LMN_OK ? set_add(reader, &(*node_out)->set, c, c) : st;
+}
+
+static enum lmn_status parse_one(struct lmn__regex_reader *reader,
+                                 struct lmn__regex_node **node_out)
+{
+    uint32_t c = take(reader);
+    enum lmn_status st;
+
+    if (c == '(')
+        return parse_group(reader, node_out);
+    if (c == '\\')
+        return parse_escape(reader, node_out);
+    if (c == '*' || c == '+' || c == '?')
+        return lmn__regex_refuse(reader, "repeats nothing");
+    st = node_new(reader, c == '^' || c == '$' ? LMN__REGEX_ASSERT : LMN__REGEX_SET, NULL, NULL,
+                  node_out);
+    if (st != LMN_OK)
+        return st;
+    if (c == '^' || c == '$') {
+        (*node_out)->assertion = (int32_t)c;
+        return LMN_OK;
+    }
+    if (c == '[')
+        return parse_set(reader, &(*node_out)->set);
+    if (c != '.')
+        return set_add(reader, &(*node_out)->set, c, c);
+    (*node_out)->set.negated = true;
+    return reader->dot_all ? LMN_OK : set_add(reader, &(*node_out)->set, '\n', '\n');
+}
+
+static bool take_count(struct lmn__regex_reader *reader, int32_t *out)
+{
+    bool any = false;
+
+    *out = 0;
+    while (peek(reader) >= '0' && peek(reader) <= '9' && *out <= REPEAT_MAX) {
+        *out = *out * 10 + (peek(reader) - '0');
+        reader->at++;
+        any = true;
+    }
+    return any;
+}
+
+/* * + ? {m} {m,} {m,n}; *there_out is false when none follows. */
+static enum lmn_status parse_count(struct lmn__regex_reader *reader, int32_t *least, int32_t *most,
+                                   bool *there_out)
+{
+    uint8_t c = peek(reader);
+
+    *there_out = c == '*' || c == '+' || c == '?' || c == '{';
+    if (!*there_out)
+        return LMN_OK;
+    reader->at++;
+    *least = c == '+';
+    *most = c == '?' ? 1 : LMN__REGEX_NO_LIMIT;
+    if (c == '{') {
+        if (!take_count(reader, least))
+            return lmn__regex_refuse(reader, "has a '{' without a number");
+        *most = *least;
+        if (peek(reader) == ',') {
+            reader->at++;
+            if (!take_count(reader, most))
+                *most = LMN__REGEX_NO_LIMIT;
+        }
+        if (peek(reader) != '}')
+            return lmn__regex_refuse(reader, "has a '{' without '}'");
+        reader->at++;
+    }
+    if (*least > REPEAT_MAX || *most > REPEAT_MAX ||
+        (*most != LMN__REGEX_NO_LIMIT && *most < *least))
+        return lmn__regex_refuse(reader, "has a count that is out of range");
+    reader->at += peek(reader) == '?'; /* lazy: the same strings match */
+    return LMN_OK;
+}
+
+static enum lmn_status parse_join(struct lmn__regex_reader *reader,
+                                  struct lmn__regex_node **node_out)
+{
+    enum lmn_status st = node_new(reader, LMN__REGEX_EMPTY, NULL, NULL, node_out);
+
+    while (st == LMN_OK && more(reader) && peek(reader) != '|' && peek(reader) != ')') {
+        struct lmn__regex_node *one, *repeated;
+        int32_t least, most;
+        bool there = true;
+
+        st = parse_one(reader, &one);
+        while (st == LMN_OK && there) {
+            st = parse_count(reader, &least, &most, &there);
+            if (st != LMN_OK || !there)
+                break;
+            if (one->kind == LMN__REGEX_REPEAT)
+                return lmn__regex_refuse(reader, "repeats a repetition");
+            st = node_new(reader, LMN__REGEX_REPEAT, one, NULL, &repeated);
+            if (st != LMN_OK)
+                return st;
+            repeated->least = least;
+            repeated->most = most;
+            one = repeated;
+        }
+        if (st == LMN_OK)
+            st = node_new(reader, LMN__REGEX_JOIN, *node_out, one, node_out);
+    }
+    return st;
+}
+
+static enum lmn_status parse_either(struct lmn__regex_reader *reader,
+                                    struct lmn__regex_node **node_out)
+{
+    enum lmn_status st = parse_join(reader, node_out);
+
+    while (st == LMN_OK && peek(reader) == '|') {
+        struct lmn__regex_node *right;
+
+        reader->at++;
+        st = parse_join(reader, &right);
+        if (st == LMN_OK)
+            st = node_new(reader, LMN__REGEX_EITHER, *node_out, right, node_out);
+    }
+    return st;
+}
+
+bool lmn__regex_is_word(uint32_t c)
+{
+    return in_ranges(word_ranges, sizeof word_ranges / sizeof word_ranges[0], c);
+}
+
+bool lmn__regex_set_has(const struct lmn__regex_set *set, bool fold, uint32_t c)
+{
+    bool found = in_ranges(set->range, set->count, c);
+
+    if (!found && fold)
+        found = in_ranges(set->range, set->count, lmn__letter_lower(c)) ||
+                in_ranges(set->range, set->count, lmn__letter_upper(c));
+    return found != set->negated;
+}
+
+enum lmn_status lmn__regex_parse(struct lmn__regex_reader *reader,
+                                 struct lmn__regex_node **node_out)
+{
+    enum lmn_status st = parse_either(reader, node_out);
+
+    return st == LMN_OK && more(reader) ? lmn__regex_refuse(reader, "has a ')' without '('") : st;
+}

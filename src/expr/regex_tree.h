@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * regex_tree.h - a regular expression as the tree that its text stands for.
+ *
+ * All of it lies in the binder's arena.
+ */
+#ifndef LMN_EXPR_REGEX_TREE_H
+#define LMN_EXPR_REGEX_TREE_H
+
+#include "expr/bind.h"
+
+enum lmn__regex_kind {
+    LMN__REGEX_EMPTY,
+    LMN__REGEX_SET,
+    LMN__REGEX_JOIN,   /* left, then right */
+    LMN__REGEX_EITHER, /* left or right */
+    LMN__REGEX_REPEAT, /* left, `least` to `most` times */
+    LMN__REGEX_ASSERT  /* `assertion` holds here */
+};
+
+enum { LMN__REGEX_NO_LIMIT = -1 };
+
+enum {
+    LMN__REGEX_START = '^',
+    LMN__REGEX_END = '$',
+    LMN__REGEX_WORD = 'b',
+    LMN__REGEX_NO_WORD = 'B'
+};
+
+struct lmn__regex_range {
+    uint32_t first, last;
+};
+
+/* Characters: those in any of the ranges, or in none of them. */
+struct lmn__regex_set {
+    bool negated;
+    uint32_t count, room;
+    struct lmn__regex_range *range;
+};
+
+struct lmn__regex_node {
+    enum lmn__regex_kind kind;
+    struct lmn__regex_node *left, *right;
+    struct lmn__regex_set set;
+    int32_t least, most; /* REPEAT */
+    int32_t assertion;
+};
+
+/* A pattern while it is read. */
+struct lmn__regex_reader {
+    struct lmn__binder *binder;
+    uint32_t place; /* of the call, for messages */
+    struct lmn__span text;
+    size_t at;
+    uint32_t depth;
+    bool dot_all; /* a dot is a line break, too */
+};
+
+/*
+ * Parse reader->text from reader->at on.
+ *
+ * LMN_E_INVALID  it is no regular expression, or has what is not known here
+ */
+LMN_MUST_USE enum lmn_status lmn__regex_parse(struct lmn__regex_reader *reader,
+                                              struct lmn__regex_node **node_out);
+
+/* "the regular expression <what> (at its byte N)" */
+enum lmn_status lmn__regex_refuse(const struct lmn__regex_reader *reader, const char *what);
+
+bool lmn__regex_set_has(const struct lmn__regex_set *set, bool fold, uint32_t c);
+
+/* Is it a letter, a digit or an underscore? */
+bool lmn__regex_is_word(uint32_t c);
+
+#endif
