@@ -7,12 +7,16 @@
 
 #include "expr/internal.h"
 
+struct lmn__zone;
+struct lmn__known_zone;
+
 struct lmn__binder {
     struct lmn__expr *expr;
     struct lmn__arena *arena;
     const struct lmn__expr_resolver *resolver;
     struct lmn__slate slate; /* for constants that are computed at once */
     int64_t now_ns;          /* since 1970 */
+    struct lmn__known_zone *zones;
     struct lmn_error *err;
 };
 
@@ -89,6 +93,14 @@ LMN_MUST_USE enum lmn_status lmn__bind_convert(struct lmn__binder *binder, struc
  */
 LMN_MUST_USE enum lmn_status lmn__bind_adapt(struct lmn__binder *binder, struct lmn__term **term,
                                              const struct lmn__type *type, bool *done_out);
+
+/*
+ * The clock of the time zone `name`, which lives as long as the binding; NULL for UTC.
+ *
+ * LMN_E_UNSUPPORTED  the system does not know it
+ */
+LMN_MUST_USE enum lmn_status lmn__bind_zone(struct lmn__binder *binder, uint32_t place,
+                                            const char *name, const struct lmn__zone **zone_out);
 
 /* Give all terms one type, constants first. `what` is "compare", "choose between", ... */
 LMN_MUST_USE enum lmn_status lmn__bind_unify(struct lmn__binder *binder, uint32_t place,

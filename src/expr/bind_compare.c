@@ -5,9 +5,11 @@
  * type that holds all values of both.
  */
 #include "expr/bind.h"
+#include "expr/calendar.h"
 #include "expr/compare.h"
 #include "expr/compare_nested.h"
 #include "expr/in_set.h"
+#include "expr/logic.h"
 
 /* The digits in front of the point, and behind. */
 static bool decimal_shape(const struct lmn__type *type, int32_t *front, int32_t *behind)
@@ -124,6 +126,11 @@ static bool common_type(const struct lmn__type *a, const struct lmn__type *b, st
         return common_number(a, b, out);
     if (lmn__type_is_time(a) && lmn__type_is_time(b))
         return common_time(a, b, out);
+    if ((a->kind == LMN__KIND_INTERVAL && b->kind == LMN__KIND_DURATION) ||
+        (a->kind == LMN__KIND_DURATION && b->kind == LMN__KIND_INTERVAL)) {
+        *out = lmn__type_plain(LMN__KIND_INTERVAL);
+        return true;
+    }
     if (lmn__type_is_bytes(a) && lmn__type_is_bytes(b)) {
         *out = lmn__type_plain(LMN__KIND_BINARY);
         return true;
@@ -175,6 +182,42 @@ enum lmn_status lmn__bind_unify(struct lmn__binder *binder, uint32_t place, cons
     return st;
 }
 
+/*
+ * A timestamp that is finer than those it is compared with gives up what they do not have, so that
+ * a column is compared as it is stored: t < 1.5 s is t <= 1 s.
+ */
+static enum lmn_status coarsen(struct lmn__binder *binder, struct lmn__term **pair,
+                               enum lmn__compare *compare)
+{
+    int at = pair[0]->op == LMN__OP_CONSTANT ? 0 : 1;
+    const struct lmn__type *column = &pair[1 - at]->type, *from = &pair[at]->type;
+    struct lmn__term *made = pair[at];
+    int64_t offset;
+    bool done;
+    enum lmn_status st;
+
+    if (*compare == LMN__COMPARE_EQ || *compare == LMN__COMPARE_NE ||
+        made->op != LMN__OP_CONSTANT || pair[1 - at]->op == LMN__OP_CONSTANT ||
+        lmn__term_is_null(made) || from->kind != LMN__KIND_TIMESTAMP ||
+        column->kind != LMN__KIND_TIMESTAMP || from->unit <= column->unit)
+        return LMN_OK;
+    /* Clocks that are set forward and back do not keep the order of moments. */
+    if ((from->zone == NULL) != (column->zone == NULL) &&
+        !lmn__zone_offset(from->zone != NULL ? from->zone : column->zone, &offset))
+        return LMN_OK;
+    st = lmn__bind_adapt(binder, &made, column, &done);
+    if (st == LMN_OK && !done)
+        st = lmn__bind_convert(binder, &made, column, LMN__CONVERT_CAST);
+    if (st != LMN_OK || made->op != LMN__OP_CONSTANT)
+        return st;
+    pair[at] = made;
+    if (!done && at == 1)
+        *compare = *compare <= LMN__COMPARE_LE ? LMN__COMPARE_LE : LMN__COMPARE_GT;
+    else if (!done)
+        *compare = *compare <= LMN__COMPARE_LE ? LMN__COMPARE_LT : LMN__COMPARE_GE;
+    return LMN_OK;
+}
+
 /* a `compare` b */
 static enum lmn_status bind_pair(struct lmn__binder *binder, const struct lmn__syntax *syntax,
                                  const struct lmn__syntax *a, const struct lmn__syntax *b,
@@ -190,6 +233,8 @@ static enum lmn_status bind_pair(struct lmn__binder *binder, const struct lmn__s
         st = lmn__bind_syntax(binder, b, &pair[1]);
     if (st == LMN_OK)
         st = lmn__bind_nested(binder, pair);
+    if (st == LMN_OK && !distinct)
+        st = coarsen(binder, pair, &compare);
     if (st == LMN_OK)
         st = lmn__bind_unify(binder, syntax->place, "compare", pair, 2);
     if (st != LMN_OK)
@@ -225,26 +270,47 @@ static enum lmn_status bind_between(struct lmn__binder *binder, const struct lmn
     return st;
 }
 
+/* Lists and structs: x IN (a, b) is x = a OR x = b. */
+static enum lmn_status bind_in_nested(struct lmn__binder *binder, const struct lmn__syntax *syntax,
+                                      struct lmn__term **term_out)
+{
+    const struct lmn__type condition = lmn__type_plain(LMN__KIND_BOOL);
+    uint32_t count = syntax->child_count - 1;
+    struct lmn__term **equal = lmn__arena_array(binder->arena, count, sizeof *equal), *either;
+    enum lmn_status st = equal == NULL ? lmn__bind_no_memory(binder) : LMN_OK;
+
+    for (uint32_t i = 0; st == LMN_OK && i < count; i++)
+        st = bind_pair(binder, syntax, syntax->child[0], syntax->child[i + 1], LMN__COMPARE_EQ,
+                       &equal[i]);
+    if (st == LMN_OK)
+        st = lmn__bind_term(binder, LMN__OP_OR, syntax->place, equal, count, term_out);
+    if (st != LMN_OK)
+        return st;
+    (*term_out)->type = condition;
+    either = *term_out;
+    return syntax->flag ? lmn__bind_call(binder, syntax->place, lmn__logic_not, &condition, &either,
+                                         1, term_out)
+                        : LMN_OK;
+}
+
 static enum lmn_status bind_in(struct lmn__binder *binder, const struct lmn__syntax *syntax,
                                struct lmn__term **term_out)
 {
     const struct lmn__type condition = lmn__type_plain(LMN__KIND_BOOL);
     uint32_t count = syntax->child_count;
     struct lmn__term **child = lmn__arena_array(binder->arena, count, sizeof *child);
-    char text[LMN__TYPE_TEXT_BYTES];
     enum lmn_status st = LMN_OK;
 
     if (child == NULL)
         return lmn__bind_no_memory(binder);
     for (uint32_t i = 0; st == LMN_OK && i < count; i++)
         st = lmn__bind_syntax(binder, syntax->child[i], &child[i]);
+    if (st == LMN_OK && lmn__type_form(&child[0]->type) == LMN__FORM_SLOT)
+        return bind_in_nested(binder, syntax, term_out);
     if (st == LMN_OK)
         st = lmn__bind_unify(binder, syntax->place, "compare", child, count);
     if (st != LMN_OK)
         return st;
-    if (lmn__type_form(&child[0]->type) == LMN__FORM_SLOT)
-        return lmn__bind_fail(binder, syntax->place, LMN_E_UNSUPPORTED,
-                              "comparing values of type %s", lmn__type_text(&child[0]->type, text));
     st = lmn__bind_call(binder, syntax->place, lmn__in_kernel, &condition, child, count, term_out);
     if (st != LMN_OK)
         return st;

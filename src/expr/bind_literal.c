@@ -5,6 +5,7 @@
 #include "expr/calendar.h"
 #include "expr/cast.h"
 #include "expr/compare.h"
+#include "expr/interval.h"
 #include "expr/list_value.h"
 #include "expr/wide.h"
 
@@ -151,6 +152,20 @@ static enum lmn_status bind_timestamp(struct lmn__binder *binder, const struct l
                           (const char *)syntax->text.data);
 }
 
+static enum lmn_status bind_interval(struct lmn__binder *binder, const struct lmn__syntax *syntax,
+                                     struct lmn__term **term_out)
+{
+    const struct lmn__type type = lmn__type_plain(LMN__KIND_INTERVAL);
+    struct lmn__interval interval;
+
+    if (lmn__interval_parse(syntax->text, &interval))
+        return lmn__bind_constant(binder, syntax->place, &type, &interval, term_out);
+    return lmn__bind_fail(binder, syntax->place, LMN_E_INVALID,
+                          "'%.*s' is no interval; one is written as '1 month 3 days 04:05:06'",
+                          (int)(syntax->text.len < 60 ? syntax->text.len : 60),
+                          (const char *)syntax->text.data);
+}
+
 static enum lmn_status bind_typed(struct lmn__binder *binder, const struct lmn__syntax *syntax,
                                   struct lmn__term **term_out)
 {
@@ -163,8 +178,7 @@ static enum lmn_status bind_typed(struct lmn__binder *binder, const struct lmn__
     if (strcmp(syntax->type.word, "timestamp") == 0)
         return bind_timestamp(binder, syntax, term_out);
     if (strcmp(syntax->type.word, "interval") == 0)
-        return lmn__bind_fail(binder, syntax->place, LMN_E_UNSUPPORTED,
-                              "intervals are not evaluated");
+        return bind_interval(binder, syntax, term_out);
     if (!lmn__type_from_name(&syntax->type, &type))
         return lmn__bind_fail(binder, syntax->place, LMN_E_INVALID, "there is no type %.60s",
                               syntax->type.word);
@@ -202,22 +216,55 @@ enum lmn_status lmn__bind_literal(struct lmn__binder *binder, const struct lmn__
     }
 }
 
-/* A zone goes on or off: is its distance from UTC known? */
-static enum lmn_status check_zones(struct lmn__binder *binder, uint32_t place,
-                                   const struct lmn__type *from, const struct lmn__type *to)
-{
-    const char *from_zone = from->kind == LMN__KIND_TIMESTAMP ? from->zone : NULL;
-    const char *to_zone = to->kind == LMN__KIND_TIMESTAMP ? to->zone : NULL;
-    const char *zone = from_zone != NULL ? from_zone : to_zone;
-    int64_t offset;
+/* Those that a binding asked for, so that a file is read once. */
+struct lmn__known_zone {
+    struct lmn__known_zone *next;
+    const char *name;
+    const struct lmn__zone *zone;
+};
 
-    if (zone == NULL || lmn__type_is_integer(from) || lmn__type_is_integer(to) ||
-        (from_zone != NULL && to_zone != NULL) || lmn__zone_offset(zone, &offset))
-        return LMN_OK;
-    return lmn__bind_fail(binder, place, LMN_E_UNSUPPORTED,
-                          "the clock of zone %.40s is not known here; compare with a time that "
-                          "names its own zone, such as '2024-01-01T00:00:00Z'",
-                          zone);
+enum lmn_status lmn__bind_zone(struct lmn__binder *binder, uint32_t place, const char *name,
+                               const struct lmn__zone **zone_out)
+{
+    struct lmn__known_zone *known = binder->zones;
+    struct lmn_error reason;
+    enum lmn_status st;
+
+    *zone_out = NULL;
+    while (known != NULL && strcmp(known->name, name) != 0)
+        known = known->next;
+    if (known == NULL) {
+        known = lmn__arena_alloc(binder->arena, sizeof *known);
+        if (known == NULL)
+            return lmn__bind_no_memory(binder);
+        st = lmn__zone_find(name, binder->arena, &known->zone, &reason);
+        if (st != LMN_OK)
+            return lmn__bind_fail(binder, place, st, "%.250s", reason.message);
+        known->name = name;
+        known->next = binder->zones;
+        binder->zones = known;
+    }
+    *zone_out = lmn__zone_is_utc(known->zone) ? NULL : known->zone;
+    return LMN_OK;
+}
+
+/* A cast, and the clock of the zone that it puts on or takes off. */
+static enum lmn_status bind_cast(struct lmn__binder *binder, struct lmn__term *from,
+                                 const struct lmn__type *to, struct lmn__term **term_out)
+{
+    bool counts = lmn__type_is_integer(&from->type) || lmn__type_is_integer(to);
+    const char *from_zone = from->type.kind == LMN__KIND_TIMESTAMP ? from->type.zone : NULL;
+    const char *to_zone = to->kind == LMN__KIND_TIMESTAMP ? to->zone : NULL;
+    const struct lmn__zone *zone = NULL;
+    enum lmn_status st = LMN_OK;
+
+    if (!counts && (from_zone == NULL) != (to_zone == NULL))
+        st = lmn__bind_zone(binder, from->place, from_zone != NULL ? from_zone : to_zone, &zone);
+    if (st == LMN_OK)
+        st = lmn__bind_call(binder, from->place, lmn__cast_kernel, to, &from, 1, term_out);
+    if (st == LMN_OK)
+        (*term_out)->data = (void *)(uintptr_t)zone;
+    return st;
 }
 
 enum lmn_status lmn__bind_convert(struct lmn__binder *binder, struct lmn__term **term,
@@ -237,9 +284,7 @@ enum lmn_status lmn__bind_convert(struct lmn__binder *binder, struct lmn__term *
     if (!lmn__cast_exists(&(*term)->type, type))
         return lmn__bind_fail(binder, place, LMN_E_INVALID, "there is no conversion from %s to %s",
                               lmn__type_text(&(*term)->type, from), lmn__type_text(type, to));
-    st = check_zones(binder, place, &(*term)->type, type);
-    if (st == LMN_OK)
-        st = lmn__bind_call(binder, place, lmn__cast_kernel, type, term, 1, &made);
+    st = bind_cast(binder, *term, type, &made);
     if (st != LMN_OK)
         return st;
     made->exact = how == LMN__CONVERT_IMPLICIT;
@@ -252,9 +297,7 @@ enum lmn_status lmn__bind_convert(struct lmn__binder *binder, struct lmn__term *
 static enum lmn_status convert_exactly(struct lmn__binder *binder, const struct lmn__term *from,
                                        const struct lmn__type *type, struct lmn__term **term_out)
 {
-    struct lmn__term *child = (struct lmn__term *)from;
-    enum lmn_status st = lmn__bind_call(binder, from->place, lmn__cast_kernel, type, &child, 1,
-                                        term_out);
+    enum lmn_status st = bind_cast(binder, (struct lmn__term *)from, type, term_out);
 
     if (st != LMN_OK)
         return st;
@@ -279,7 +322,8 @@ enum lmn_status lmn__bind_adapt(struct lmn__binder *binder, struct lmn__term **t
 {
     const struct lmn__type *from = &(*term)->type;
     bool number = lmn__type_is_number(from) && lmn__type_is_number(type);
-    bool time = lmn__type_is_time(from) && lmn__type_is_time(type);
+    bool time = (lmn__type_is_time(from) && lmn__type_is_time(type)) ||
+                (from->kind == LMN__KIND_INTERVAL && type->kind == LMN__KIND_DURATION);
     bool text = from->kind == LMN__KIND_STRING && lmn__type_form(type) != LMN__FORM_SLOT;
     char to[LMN__TYPE_TEXT_BYTES];
     struct lmn__term *made, *back;
@@ -309,9 +353,7 @@ enum lmn_status lmn__bind_adapt(struct lmn__binder *binder, struct lmn__term **t
             return lmn__bind_adapt(binder, term, type, done_out);
         }
     }
-    st = check_zones(binder, (*term)->place, from, type);
-    if (st == LMN_OK)
-        st = convert_exactly(binder, *term, type, &made);
+    st = convert_exactly(binder, *term, type, &made);
     if (st != LMN_OK)
         return st;
     if (lmn__term_is_null(made) && text &&

@@ -49,7 +49,7 @@ size_t lmn__timestamp_print(int64_t units, enum lmn__unit unit, char *text_out);
 
 /*
  * The distance of a zone from UTC in seconds, for zones where it never changes: "UTC", "Z",
- * "+02:00", "-0330". False for any other: the zones that have rules are not known here.
+ * "+02:00", "-0330". False for any other: zones that have names are those of zone.h.
  */
 bool lmn__zone_offset(const char *zone, int64_t *seconds_out);
 

@@ -24,9 +24,12 @@ bool lmn__cast_exists(const struct lmn__type *from, const struct lmn__type *to)
     if (lmn__type_is_bytes(from) && lmn__type_is_bytes(to))
         return true;
     if (from_text)
-        return to_number || (lmn__type_is_time(to) && to->kind != LMN__KIND_DURATION);
+        return to_number || to->kind == LMN__KIND_INTERVAL ||
+               (lmn__type_is_time(to) && to->kind != LMN__KIND_DURATION);
     if (to_text)
-        return from_number || lmn__type_is_time(from);
+        return from_number || from->kind == LMN__KIND_INTERVAL || lmn__type_is_time(from);
+    if (from->kind == LMN__KIND_INTERVAL || to->kind == LMN__KIND_INTERVAL)
+        return from->kind == LMN__KIND_DURATION || to->kind == LMN__KIND_DURATION;
     if (from_day || from->kind == LMN__KIND_TIMESTAMP)
         return to_day || to->kind == LMN__KIND_TIMESTAMP || lmn__type_is_integer(to) ||
                (to_clock && from->kind == LMN__KIND_TIMESTAMP);
@@ -320,7 +323,8 @@ enum lmn_status lmn__cast_kernel(struct lmn__frame *frame, const struct lmn__ter
                               .to = &term->type,
                               .arg = arg,
                               .rows = rows,
-                              .exact = term->exact };
+                              .exact = term->exact,
+                              .zone = term->data };
     bool from_text = cast.from->kind == LMN__KIND_STRING,
          to_text = cast.to->kind == LMN__KIND_STRING;
     enum lmn_status st = lmn__frame_take(frame, lmn__type_form(cast.to), rows, &cast.values);
@@ -347,6 +351,8 @@ enum lmn_status lmn__cast_kernel(struct lmn__frame *frame, const struct lmn__ter
         lmn__cast_from_text(&cast);
     else if (to_text)
         st = lmn__cast_to_text(&cast);
+    else if (cast.from->kind == LMN__KIND_INTERVAL || cast.to->kind == LMN__KIND_INTERVAL)
+        lmn__cast_intervals(&cast);
     else if (lmn__type_is_time(cast.from) || lmn__type_is_time(cast.to))
         lmn__cast_times(&cast);
     else

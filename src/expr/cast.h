@@ -10,11 +10,12 @@
 #define LMN_EXPR_CAST_H
 
 #include "expr/term.h"
+#include "expr/zone.h"
 
 /* Is there a conversion at all? */
 bool lmn__cast_exists(const struct lmn__type *from, const struct lmn__type *to);
 
-/* From the child's type to the term's. */
+/* From the child's type to the term's; term->data is the zone of struct lmn__cast. */
 enum lmn_status lmn__cast_kernel(struct lmn__frame *frame, const struct lmn__term *term,
                                  const struct lmn__vector *arg, uint32_t rows,
                                  struct lmn__vector *out);
@@ -26,12 +27,15 @@ struct lmn__cast {
     const struct lmn__vector *arg;
     uint32_t rows;
     bool exact;
-    void *values; /* of the form of `to` */
+    const struct lmn__zone *zone; /* of the side that has one when the other has none; NULL: UTC */
+    void *values;                 /* of the form of `to` */
     uint8_t *bad;
 };
 
 void lmn__cast_numbers(struct lmn__cast *cast);
 void lmn__cast_times(struct lmn__cast *cast);
+/* Durations and intervals; one with months is no duration. */
+void lmn__cast_intervals(struct lmn__cast *cast);
 void lmn__cast_from_text(struct lmn__cast *cast);
 LMN_MUST_USE enum lmn_status lmn__cast_to_text(struct lmn__cast *cast);
 

@@ -6,7 +6,10 @@
 
 #include "expr/calendar.h"
 #include "expr/cast.h"
+#include "expr/interval.h"
 #include "expr/wide.h"
+
+enum { DAY_SECONDS = 86400 };
 
 /* Without blanks around it. */
 static struct lmn__span trimmed(struct lmn__span text)
@@ -64,23 +67,23 @@ static bool parse_double(struct lmn__span text, double *out)
 }
 
 /* The moment in the clock of the target: UTC for one with a zone. */
-static bool parse_moment(struct lmn__span text, const struct lmn__type *to, bool exact,
-                         int64_t *out)
+static bool parse_moment(const struct lmn__cast *cast, struct lmn__span text, int64_t *out)
 {
+    const struct lmn__type *to = cast->to;
     struct lmn__moment moment;
-    int64_t offset = 0;
     bool cut;
 
     if (!lmn__moment_parse(text, &moment))
         return false;
     if (to->kind == LMN__KIND_DATE32 || to->kind == LMN__KIND_DATE64) {
-        *out = to->kind == LMN__KIND_DATE32 ? moment.days : moment.days * 86400000;
-        return !(exact && (moment.seconds != 0 || moment.nanos != 0));
+        *out = to->kind == LMN__KIND_DATE32 ? moment.days : moment.days * DAY_SECONDS * 1000;
+        return !(cast->exact && (moment.seconds != 0 || moment.nanos != 0));
     }
-    if (to->zone != NULL && !moment.has_zone && !lmn__zone_offset(to->zone, &offset))
-        return false;
-    moment.seconds -= offset;
-    return lmn__moment_to_units(&moment, to->unit, out, &cut) && !(exact && cut);
+    if (cast->zone != NULL && !moment.has_zone) {
+        moment.seconds = lmn__zone_to_utc(cast->zone, moment.days * DAY_SECONDS + moment.seconds);
+        moment.days = 0;
+    }
+    return lmn__moment_to_units(&moment, to->unit, out, &cut) && !(cast->exact && cut);
 }
 
 static bool parse_clock(struct lmn__span text, const struct lmn__type *to, int64_t *out)
@@ -104,7 +107,7 @@ static bool parse_integer(const struct lmn__cast *cast, struct lmn__span text,
     case LMN__KIND_DATE32:
     case LMN__KIND_DATE64:
     case LMN__KIND_TIMESTAMP:
-        if (!parse_moment(text, cast->to, cast->exact, &value))
+        if (!parse_moment(cast, text, &value))
             return false;
         break;
     case LMN__KIND_TIME32:
@@ -169,6 +172,8 @@ static bool cast_one(struct lmn__cast *cast, struct lmn__span text, uint32_t i)
             return false;
         ((struct lmn__wide *)cast->values)[i] = wide;
         return true;
+    case LMN__FORM_INTERVAL:
+        return lmn__interval_parse(text, (struct lmn__interval *)cast->values + i);
     default:
         return parse_integer(cast, text, &wide) && store_integer(form, &wide, cast->values, i);
     }
@@ -211,8 +216,30 @@ static size_t print_float(double value, bool single, char *text_out)
     return (size_t)len;
 }
 
+/* On a clock that is `offset` seconds ahead of UTC; a type without a zone has no distance. */
+static size_t print_stamp(const struct lmn__type *type, int64_t value, int64_t offset,
+                          char *text_out)
+{
+    int64_t rate = lmn__unit_rate(type->unit);
+    int ahead = (int)llabs(offset);
+    size_t len;
+
+    if (__builtin_add_overflow(value, offset * rate, &value))
+        value -= offset * rate;
+    len = lmn__timestamp_print(value, type->unit, text_out);
+    if (type->zone == NULL)
+        return len;
+    if (offset == 0)
+        return len + (size_t)snprintf(text_out + len, 8, "Z");
+    len += (size_t)snprintf(text_out + len, 16, "%c%02d:%02d", offset < 0 ? '-' : '+', ahead / 3600,
+                            ahead / 60 % 60);
+    return ahead % 60 == 0 ? len : len + (size_t)snprintf(text_out + len, 8, ":%02d", ahead % 60);
+}
+
 static size_t print_integer(const struct lmn__type *type, int64_t value, char *text_out)
 {
+    int64_t offset = 0;
+
     switch (type->kind) {
     case LMN__KIND_DATE32:
         return lmn__date_print(value, text_out);
@@ -221,22 +248,10 @@ static size_t print_integer(const struct lmn__type *type, int64_t value, char *t
     case LMN__KIND_TIME32:
     case LMN__KIND_TIME64:
         return lmn__clock_print(value, type->unit, text_out);
-    case LMN__KIND_TIMESTAMP: {
-        int64_t offset = 0, rate = lmn__unit_rate(type->unit);
-        size_t len;
-
+    case LMN__KIND_TIMESTAMP:
         if (type->zone != NULL)
             (void)lmn__zone_offset(type->zone, &offset);
-        if (__builtin_add_overflow(value, offset * rate, &value))
-            value -= offset * rate;
-        len = lmn__timestamp_print(value, type->unit, text_out);
-        if (type->zone == NULL)
-            return len;
-        if (offset == 0)
-            return len + (size_t)snprintf(text_out + len, 8, "Z");
-        return len + (size_t)snprintf(text_out + len, 16, "%c%02d:%02d", offset < 0 ? '-' : '+',
-                                      (int)(llabs(offset) / 3600), (int)(llabs(offset) / 60 % 60));
-    }
+        return print_stamp(type, value, offset, text_out);
     default:
         return (size_t)snprintf(text_out, LMN__VALUE_TEXT_BYTES, "%lld", (long long)value);
     }
@@ -265,6 +280,8 @@ size_t lmn__value_print(const struct lmn__type *type, const void *values, uint32
         return (size_t)snprintf(text_out, LMN__VALUE_TEXT_BYTES, "'%.*s'",
                                 (int)(span.len < 100 ? span.len : 100),
                                 span.len != 0 ? (const char *)span.data : "");
+    case LMN__FORM_INTERVAL:
+        return lmn__interval_print((const struct lmn__interval *)values + i, text_out);
 #define PRINT(FORM, T)                                                                             \
     case LMN__FORM_##FORM:                                                                         \
         return print_integer(type, (int64_t)((const T *)values)[i], text_out);
@@ -343,7 +360,14 @@ enum lmn_status lmn__cast_to_text(struct lmn__cast *cast)
         spans[i] = LMN__NO_TEXT;
         if (lmn__vector_is_null(cast->arg, i))
             continue;
-        len = lmn__value_print(cast->from, cast->arg->values, i, text);
+        if (cast->zone != NULL) {
+            int64_t value = ((const int64_t *)cast->arg->values)[i];
+            int64_t seconds = lmn__floor_div(value, lmn__unit_rate(cast->from->unit));
+
+            len = print_stamp(cast->from, value, lmn__zone_offset_at(cast->zone, seconds), text);
+        } else {
+            len = lmn__value_print(cast->from, cast->arg->values, i, text);
+        }
         st = lmn__slate_take(cast->frame->slate, len, &copy, cast->frame->err);
         if (st != LMN_OK)
             return st;

@@ -6,6 +6,7 @@
  */
 #include "expr/calendar.h"
 #include "expr/cast.h"
+#include "expr/interval.h"
 
 enum { DAY_SECONDS = 86400 };
 
@@ -62,30 +63,26 @@ static bool convert(int64_t value, int64_t from, int64_t to, int64_t *out, bool 
     return true;
 }
 
-/* Seconds to add when a zone is put on or taken off. */
-static int64_t zone_shift(const struct lmn__cast *cast)
+/* A count of UTC as the zone's clock shows it, or back: the zone is taken off, or put on. */
+static bool shift(const struct lmn__cast *cast, int64_t rate, int64_t *value)
 {
-    bool from_zoned = cast->from->kind == LMN__KIND_TIMESTAMP && cast->from->zone != NULL;
-    bool to_zoned = cast->to->kind == LMN__KIND_TIMESTAMP && cast->to->zone != NULL;
-    int64_t offset = 0;
+    bool off = cast->from->kind == LMN__KIND_TIMESTAMP && cast->from->zone != NULL;
+    int64_t seconds = lmn__floor_div(*value, rate), distance;
 
-    if (from_zoned == to_zoned)
-        return 0;
-    (void)lmn__zone_offset(from_zoned ? cast->from->zone : cast->to->zone, &offset);
-    return from_zoned ? offset : -offset;
+    distance = off ? lmn__zone_offset_at(cast->zone, seconds)
+                   : lmn__zone_to_utc(cast->zone, seconds) - seconds;
+    return !__builtin_add_overflow(*value, distance * rate, value);
 }
 
 static void convert_all(struct lmn__cast *cast)
 {
     int64_t from = rate_of(cast->from), to = rate_of(cast->to);
-    int64_t shift = zone_shift(cast) * (from < 0 ? 0 : from);
-    int64_t late_shift = from < 0 ? zone_shift(cast) * (to < 0 ? 0 : to) : 0;
     bool clock = cast->to->kind == LMN__KIND_TIME32 || cast->to->kind == LMN__KIND_TIME64;
     bool from_stamp = cast->from->kind == LMN__KIND_TIMESTAMP;
 
     for (uint32_t i = 0; i < cast->rows; i++) {
         int64_t value = load(cast, i);
-        bool cut = false, fits = !__builtin_add_overflow(value, shift, &value);
+        bool cut = false, fits = cast->zone == NULL || from < 0 || shift(cast, from, &value);
 
         if (from == to && from < 0) {
             store(cast, i, value);
@@ -93,8 +90,10 @@ static void convert_all(struct lmn__cast *cast)
         }
         if (clock && from_stamp)
             value = lmn__floor_rest(value, from * DAY_SECONDS);
-        fits = fits && convert(value, from, to, &value, &cut) &&
-               !__builtin_add_overflow(value, late_shift, &value);
+        fits = fits && convert(value, from, to, &value, &cut);
+        /* A date has no clock before it is a timestamp. */
+        if (fits && cast->zone != NULL && from < 0)
+            fits = shift(cast, to, &value);
         /* A date64 counts milliseconds, of whole days. */
         if (fits && cast->to->kind == LMN__KIND_DATE64)
             value -= lmn__floor_rest(value, DAY_SECONDS * 1000ll);
@@ -126,4 +125,27 @@ void lmn__cast_times(struct lmn__cast *cast)
         convert_all(cast);
     else
         as_integers(cast);
+}
+
+void lmn__cast_intervals(struct lmn__cast *cast)
+{
+    const struct lmn__interval *from = cast->arg->values;
+    struct lmn__interval *to = cast->values;
+
+    for (uint32_t i = 0; i < cast->rows; i++) {
+        bool cut = false, fits;
+        int64_t nanos;
+
+        if (cast->to->kind == LMN__KIND_INTERVAL) {
+            to[i] = (struct lmn__interval){ 0 };
+            cast->bad[i] = !convert(((const int64_t *)cast->arg->values)[i], rate_of(cast->from),
+                                    1000000000, &to[i].nanos, &cut);
+            continue;
+        }
+        fits = from[i].months == 0 &&
+               !__builtin_mul_overflow(from[i].days, DAY_SECONDS * 1000000000ll, &nanos) &&
+               !__builtin_add_overflow(nanos, from[i].nanos, &nanos) &&
+               convert(nanos, 1000000000, rate_of(cast->to), (int64_t *)cast->values + i, &cut);
+        cast->bad[i] = !fits || (cut && cast->exact);
+    }
 }

@@ -6,6 +6,7 @@
  */
 #include "expr/compare.h"
 
+#include "expr/interval.h"
 #include "expr/simd.h"
 #include "expr/wide.h"
 #include "os/processor.h"
@@ -107,6 +108,8 @@ int lmn__compare_values(enum lmn__form form, const void *a, const void *b)
         return lmn__wide_compare(a, b);
     case LMN__FORM_SPAN:
         return compare_spans(a, b);
+    case LMN__FORM_INTERVAL:
+        return lmn__interval_compare(a, b);
     default:
         return 0;
     }

@@ -204,6 +204,8 @@ static enum lmn_status bind_operator(struct lmn__binder *binder, uint32_t place,
     struct lmn__type type;
     enum lmn_status st;
 
+    if (arg[0]->type.kind == LMN__KIND_INTERVAL || arg[count - 1]->type.kind == LMN__KIND_INTERVAL)
+        return lmn__interval_bind(binder, place, choice, arg, count, term_out);
     if (count == 1)
         return choice == '-' ? bind_minus(binder, place, arg, term_out)
                              : lmn__bind_fail(binder, place, LMN_E_INVALID,

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Parts of dates and timestamps. A timestamp with a zone shows the clock of that zone, so the
- * zone's distance from UTC has to be known.
- */
+/* Parts of dates and timestamps. A timestamp with a zone shows the clock of that zone. */
 #include "expr/calendar.h"
 #include "expr/function.h"
+#include "expr/zone.h"
 
 enum { DAY_SECONDS = 86400 };
 
@@ -58,20 +56,29 @@ struct moment {
 /* What a kernel knows of its argument. */
 struct clock {
     enum part part;
-    int64_t rate;   /* counts per second; 0: days */
-    int64_t offset; /* of the zone, in counts */
-    bool is_time;   /* a time of day */
+    int64_t rate;                 /* counts per second; 0: days */
+    const struct lmn__zone *zone; /* NULL: UTC */
+    bool is_time;                 /* a time of day */
 };
+
+/* Counts that the zone's clock is ahead of UTC. */
+static int64_t ahead(const struct clock *clock, int64_t value)
+{
+    if (clock->zone == NULL)
+        return 0;
+    return lmn__zone_offset_at(clock->zone, lmn__floor_div(value, clock->rate)) * clock->rate;
+}
 
 static struct moment moment_of(const struct clock *clock, int64_t value)
 {
     struct moment moment = { .days = value };
-    int64_t day = clock->rate * DAY_SECONDS;
+    int64_t day = clock->rate * DAY_SECONDS, offset;
 
     if (clock->rate == 0)
         return moment;
-    if (__builtin_add_overflow(value, clock->offset, &value))
-        value = clock->offset > 0 ? INT64_MAX : INT64_MIN;
+    offset = ahead(clock, value);
+    if (__builtin_add_overflow(value, offset, &value))
+        value = offset > 0 ? INT64_MAX : INT64_MIN;
     moment.days = lmn__floor_div(value, day);
     value = lmn__floor_rest(value, day);
     moment.seconds = value / clock->rate;
@@ -190,22 +197,23 @@ static int64_t truncated(const struct clock *clock, int64_t value)
 {
     static const int64_t seconds[] = { [PART_HOUR] = 3600, [PART_MINUTE] = 60, [PART_SECOND] = 1 };
     struct moment moment = moment_of(clock, value);
-    int64_t step, units;
+    int64_t step, start;
 
     if (clock->rate == 0)
         return truncated_day(clock->part, value);
     if (clock->part <= PART_DAY) {
-        if (__builtin_mul_overflow(truncated_day(clock->part, moment.days),
-                                   DAY_SECONDS * clock->rate, &units) ||
-            __builtin_sub_overflow(units, clock->offset, &units))
-            return value;
-        return units;
+        start = truncated_day(clock->part, moment.days) * DAY_SECONDS;
+        if (clock->zone != NULL)
+            start = lmn__zone_to_utc(clock->zone, start);
+        return __builtin_mul_overflow(start, clock->rate, &start) ? value : start;
     }
     if (clock->part <= PART_SECOND)
         step = seconds[clock->part] * clock->rate;
     else
         step = clock->rate / (clock->part == PART_MILLISECOND ? 1000 : 1000000);
-    return step > 1 ? value - lmn__floor_rest(value + clock->offset, step) : value;
+    if (step <= 1 || __builtin_add_overflow(value, ahead(clock, value), &start))
+        return value;
+    return value - lmn__floor_rest(start, step);
 }
 
 static enum lmn_status trunc_kernel(struct lmn__frame *frame, const struct lmn__term *term,
@@ -257,7 +265,6 @@ static enum lmn_status make_clock(struct lmn__binder *binder, struct lmn__term *
     const struct lmn__type stamp = { .kind = LMN__KIND_TIMESTAMP, .unit = LMN__UNIT_NS };
     struct clock *clock = lmn__arena_alloc(binder->arena, sizeof *clock);
     char text[LMN__TYPE_TEXT_BYTES];
-    int64_t offset = 0;
     enum lmn_status st = LMN_OK;
 
     *clock_out = NULL;
@@ -276,13 +283,10 @@ static enum lmn_status make_clock(struct lmn__binder *binder, struct lmn__term *
     clock->rate = (*arg)->type.kind == LMN__KIND_DATE32   ? 0
                   : (*arg)->type.kind == LMN__KIND_DATE64 ? 1000
                                                           : lmn__unit_rate((*arg)->type.unit);
-    if ((*arg)->type.kind == LMN__KIND_TIMESTAMP && (*arg)->type.zone != NULL &&
-        part != PART_EPOCH && !lmn__zone_offset((*arg)->type.zone, &offset))
-        return lmn__bind_fail(binder, (*arg)->place, LMN_E_UNSUPPORTED,
-                              "the clock of zone %.40s is not known here", (*arg)->type.zone);
-    clock->offset = offset * clock->rate;
+    if ((*arg)->type.kind == LMN__KIND_TIMESTAMP && (*arg)->type.zone != NULL && part != PART_EPOCH)
+        st = lmn__bind_zone(binder, (*arg)->place, (*arg)->type.zone, &clock->zone);
     *clock_out = clock;
-    return LMN_OK;
+    return st;
 }
 
 static enum lmn_status bind_part_of(struct lmn__binder *binder, uint32_t place, enum part part,

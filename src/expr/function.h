@@ -35,4 +35,14 @@ extern const struct lmn__function lmn__number_functions[];
 extern const struct lmn__function lmn__time_functions[];
 extern const struct lmn__function lmn__list_functions[];
 
+/*
+ * Bind arg[0] `op` arg[1], of which one is an interval: with a date or timestamp, a duration, an
+ * interval or a whole number. With one argument: -interval.
+ *
+ * LMN_E_INVALID  there is no such operation
+ */
+LMN_MUST_USE enum lmn_status lmn__interval_bind(struct lmn__binder *binder, uint32_t place,
+                                                int32_t op, struct lmn__term **arg, uint32_t count,
+                                                struct lmn__term **term_out);
+
 #endif

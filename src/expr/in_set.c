@@ -9,6 +9,7 @@
 
 #include "base/hash.h"
 #include "expr/compare.h"
+#include "expr/interval.h"
 
 enum { TABLE_ITEMS_MIN = 12 };
 
@@ -29,6 +30,8 @@ static uint64_t hash_of(enum lmn__form form, const void *value)
     switch (form) {
     case LMN__FORM_SPAN:
         return lmn__hash64(span->len != 0 ? (const void *)span->data : "", span->len);
+    case LMN__FORM_INTERVAL:
+        return lmn__interval_hash(value);
     case LMN__FORM_WIDE:
         return lmn__hash64(value, lmn__form_bytes(form));
     case LMN__FORM_F32:

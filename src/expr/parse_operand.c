@@ -4,6 +4,7 @@
  * [item],
  * ::type. A word is a keyword only where it can stand for one, so columns may be called "date".
  */
+#include "expr/interval.h"
 #include "expr/parser.h"
 
 static enum lmn_status no_memory(struct lmn__parser *parser)
@@ -23,87 +24,6 @@ static bool is_reserved(const struct lmn__token *token)
             return true;
     }
     return false;
-}
-
-static char *lower(struct lmn__parser *parser, struct lmn__span text)
-{
-    char *made = lmn__arena_strndup(parser->arena, text.data, text.len);
-
-    for (size_t i = 0; made != NULL && i < text.len; i++) {
-        if (made[i] >= 'A' && made[i] <= 'Z')
-            made[i] = (char)(made[i] | 0x20);
-    }
-    return made;
-}
-
-/* "double precision" and "bigint unsigned" have two words. */
-static enum lmn_status type_words(struct lmn__parser *parser, struct lmn__type_name *type)
-{
-    char joined[64];
-    size_t used = 0;
-    enum lmn_status st = LMN_OK;
-
-    for (int i = 0; st == LMN_OK && i < 2; i++) {
-        struct lmn__span word = parser->token.text;
-
-        if (i == 1 && !lmn__token_is(&parser->token, "precision") &&
-            !lmn__token_is(&parser->token, "unsigned") && !lmn__token_is(&parser->token, "varying"))
-            break;
-        if (used + word.len + 2 > sizeof joined)
-            return lmn__parser_expected(parser, "the name of a type");
-        if (i == 1)
-            joined[used++] = ' ';
-        memcpy(joined + used, word.data, word.len);
-        used += word.len;
-        st = lmn__parser_next(parser);
-    }
-    type->word = lower(parser, (struct lmn__span){ (const uint8_t *)joined, used });
-    return st == LMN_OK && type->word == NULL ? no_memory(parser) : st;
-}
-
-/* A small whole number. */
-static enum lmn_status type_number(struct lmn__parser *parser, int32_t *number_out)
-{
-    bool minus;
-    enum lmn_status st = lmn__parser_accept(parser, '-', &minus);
-    int32_t value = 0;
-
-    if (st != LMN_OK)
-        return st;
-    if (parser->token.kind != LMN__TOKEN_NUMBER || parser->token.text.len > 6)
-        return lmn__parser_expected(parser, "a number");
-    for (size_t i = 0; i < parser->token.text.len; i++) {
-        uint8_t c = parser->token.text.data[i];
-
-        if (c < '0' || c > '9')
-            return lmn__parser_expected(parser, "a whole number");
-        value = value * 10 + (c - '0');
-    }
-    *number_out = minus ? -value : value;
-    return lmn__parser_next(parser);
-}
-
-enum lmn_status lmn__parse_type(struct lmn__parser *parser, struct lmn__type_name *type_out)
-{
-    enum lmn_status st;
-    bool more;
-
-    *type_out = (struct lmn__type_name){ .place = parser->token.place };
-    if (parser->token.kind != LMN__TOKEN_NAME)
-        return lmn__parser_expected(parser, "the name of a type");
-    st = type_words(parser, type_out);
-    if (st == LMN_OK)
-        st = lmn__parser_accept(parser, '(', &more);
-    if (st != LMN_OK || !more)
-        return st;
-    while (st == LMN_OK && more) {
-        if (type_out->number_count == 2)
-            return lmn__parser_expected(parser, "')'");
-        st = type_number(parser, &type_out->number[type_out->number_count++]);
-        if (st == LMN_OK)
-            st = lmn__parser_accept(parser, ',', &more);
-    }
-    return st == LMN_OK ? lmn__parser_need(parser, ')') : st;
 }
 
 static enum lmn_status parse_literal(struct lmn__parser *parser, enum lmn__syntax_kind kind,
@@ -209,7 +129,7 @@ static enum lmn_status parse_call(struct lmn__parser *parser, const struct lmn__
                               node_out);
     if (st != LMN_OK)
         return st;
-    (*node_out)->name = extract ? "date_part" : lower(parser, name->text);
+    (*node_out)->name = extract ? "date_part" : lmn__parser_lower(parser, name->text);
     return (*node_out)->name == NULL ? no_memory(parser) : LMN_OK;
 }
 
@@ -319,15 +239,40 @@ static enum lmn_status parse_name(struct lmn__parser *parser, struct lmn__token 
 static enum lmn_status parse_typed(struct lmn__parser *parser, const struct lmn__token *word,
                                    struct lmn__syntax **node_out)
 {
-    enum lmn_status st = parse_literal(parser, LMN__SYNTAX_STRING, node_out);
+    bool is_number = parser->token.kind == LMN__TOKEN_NUMBER;
+    enum lmn_status st = parse_literal(parser, is_number ? LMN__SYNTAX_NUMBER : LMN__SYNTAX_STRING,
+                                       node_out);
 
     if (st != LMN_OK)
         return st;
     (*node_out)->kind = LMN__SYNTAX_TYPED;
     (*node_out)->place = word->place;
-    (*node_out)->type = (struct lmn__type_name){ .word = lower(parser, word->text),
+    (*node_out)->type = (struct lmn__type_name){ .word = lmn__parser_lower(parser, word->text),
                                                  .place = word->place };
     return (*node_out)->type.word == NULL ? no_memory(parser) : LMN_OK;
+}
+
+/* interval '7' day and interval 7 day are interval '7 day'; the word has been taken. */
+static enum lmn_status parse_interval(struct lmn__parser *parser, const struct lmn__token *word,
+                                      struct lmn__syntax **node_out)
+{
+    struct lmn__token unit;
+    struct lmn__span text;
+    uint8_t *joined;
+    enum lmn_status st = parse_typed(parser, word, node_out);
+
+    unit = parser->token;
+    if (st != LMN_OK || unit.kind != LMN__TOKEN_NAME || !lmn__interval_is_unit(unit.text))
+        return st;
+    text = (*node_out)->text;
+    joined = lmn__arena_alloc(parser->arena, text.len + 1 + unit.text.len + 1);
+    if (joined == NULL)
+        return no_memory(parser);
+    memcpy(joined, text.data, text.len);
+    joined[text.len] = ' ';
+    memcpy(joined + text.len + 1, unit.text.data, unit.text.len);
+    (*node_out)->text = (struct lmn__span){ joined, text.len + 1 + unit.text.len };
+    return lmn__parser_next(parser);
 }
 
 /* The items of a list up to `close`. */
@@ -363,6 +308,9 @@ static enum lmn_status parse_word(struct lmn__parser *parser, struct lmn__syntax
     }
     if (lmn__token_is(&word, "case") && !lmn__parser_at(parser, '.'))
         return parse_case(parser, word.place, node_out);
+    if (lmn__token_is(&word, "interval") &&
+        (parser->token.kind == LMN__TOKEN_STRING || parser->token.kind == LMN__TOKEN_NUMBER))
+        return parse_interval(parser, &word, node_out);
     if (parser->token.kind == LMN__TOKEN_STRING)
         return parse_typed(parser, &word, node_out);
     if (lmn__token_is(&word, "array")) {

@@ -154,6 +154,26 @@ static enum lmn_status parse_is(struct lmn__parser *parser, uint32_t place,
     return st;
 }
 
+/* x IN list, without parentheses: CASE WHEN x IS NOT NULL THEN array_has(list, x) END. */
+static enum lmn_status parse_in_list(struct lmn__parser *parser, uint32_t place,
+                                     struct lmn__syntax **node)
+{
+    struct lmn__syntax *pair[2] = { NULL, *node }, *part[3];
+    enum lmn_status st = parse_concat(parser, &pair[0]);
+
+    if (st == LMN_OK)
+        st = lmn__parser_node(parser, LMN__SYNTAX_IS_NULL, place, &pair[1], 1, &part[0]);
+    if (st == LMN_OK)
+        st = lmn__parser_node(parser, LMN__SYNTAX_CALL, place, pair, 2, &part[1]);
+    if (st == LMN_OK)
+        st = lmn__parser_node(parser, LMN__SYNTAX_NULL, place, NULL, 0, &part[2]);
+    if (st != LMN_OK)
+        return st;
+    part[0]->flag = true;
+    part[1]->name = "array_has";
+    return lmn__parser_node(parser, LMN__SYNTAX_CASE, place, part, 3, node);
+}
+
 static enum lmn_status parse_in(struct lmn__parser *parser, uint32_t place,
                                 struct lmn__syntax **node)
 {
@@ -268,6 +288,7 @@ static enum lmn_status parse_negatable(struct lmn__parser *parser, struct lmn__s
 {
     uint32_t place = parser->token.place;
     bool negated, in = false, between = false, like = false, ilike = false;
+    struct lmn__syntax *has;
     enum lmn_status st = lmn__parser_accept_word(parser, "not", &negated);
 
     if (st == LMN_OK)
@@ -283,6 +304,13 @@ static enum lmn_status parse_negatable(struct lmn__parser *parser, struct lmn__s
     *done_out = !in && !between && !like && !ilike;
     if (*done_out)
         return negated ? lmn__parser_expected(parser, "IN, BETWEEN, LIKE or ILIKE") : LMN_OK;
+    if (in && !lmn__parser_at(parser, '(')) {
+        st = parse_in_list(parser, place, node);
+        has = *node;
+        return st == LMN_OK && negated
+                   ? lmn__parser_node(parser, LMN__SYNTAX_NOT, place, &has, 1, node)
+                   : st;
+    }
     st = in        ? parse_in(parser, place, node)
          : between ? parse_between(parser, place, node)
                    : parse_like(parser, place, ilike, node);

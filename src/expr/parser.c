@@ -122,6 +122,17 @@ const char *lmn__parser_unquote(struct lmn__parser *parser, const struct lmn__to
     return made;
 }
 
+char *lmn__parser_lower(struct lmn__parser *parser, struct lmn__span text)
+{
+    char *made = lmn__arena_strndup(parser->arena, text.data, text.len);
+
+    for (size_t i = 0; made != NULL && i < text.len; i++) {
+        if (made[i] >= 'A' && made[i] <= 'Z')
+            made[i] = (char)(made[i] | 0x20);
+    }
+    return made;
+}
+
 enum lmn_status lmn__syntax_parse(struct lmn__arena *arena, struct lmn__span text,
                                   struct lmn__syntax **root_out, struct lmn_error *err)
 {

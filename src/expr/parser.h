@@ -51,6 +51,9 @@ LMN_MUST_USE enum lmn_status lmn__parser_collect(struct lmn__parser *parser,
 /* One more level of nesting; the caller takes it back from parser->depth. */
 LMN_MUST_USE enum lmn_status lmn__parser_enter(struct lmn__parser *parser);
 
+/* A copy in lower case, as far as letters are ASCII; NULL without memory. */
+char *lmn__parser_lower(struct lmn__parser *parser, struct lmn__span text);
+
 /* The content of a quoted token, quotes taken off and undoubled. NULL: no memory. */
 const char *lmn__parser_unquote(struct lmn__parser *parser, const struct lmn__token *token,
                                 size_t *len_out);

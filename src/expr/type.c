@@ -35,6 +35,7 @@ static const struct {
     { LMN__KIND_TIME64, NANOARROW_TYPE_TIME64, LMN__FORM_I64, "time64" },
     { LMN__KIND_TIMESTAMP, NANOARROW_TYPE_TIMESTAMP, LMN__FORM_I64, "timestamp" },
     { LMN__KIND_DURATION, NANOARROW_TYPE_DURATION, LMN__FORM_I64, "duration" },
+    { LMN__KIND_INTERVAL, NANOARROW_TYPE_INTERVAL_MONTH_DAY_NANO, LMN__FORM_INTERVAL, "interval" },
     { LMN__KIND_LIST, NANOARROW_TYPE_LIST, LMN__FORM_SLOT, "list" },
     { LMN__KIND_STRUCT, NANOARROW_TYPE_STRUCT, LMN__FORM_SLOT, "struct" },
 };
@@ -48,7 +49,7 @@ enum lmn__form lmn__type_form(const struct lmn__type *type)
 
 uint32_t lmn__form_bytes(enum lmn__form form)
 {
-    static const uint8_t bytes[] = { 0, 0, 1, 2, 4, 8, 1, 2, 4, 8, 4, 8, 32, 16, 8 };
+    static const uint8_t bytes[] = { 0, 0, 1, 2, 4, 8, 1, 2, 4, 8, 4, 8, 32, 16, 8, 16 };
 
     return bytes[form];
 }
@@ -315,6 +316,7 @@ bool lmn__type_from_name(const struct lmn__type_name *name, struct lmn__type *ty
         { "date", LMN__KIND_DATE32 },
         { "date32", LMN__KIND_DATE32 },
         { "date64", LMN__KIND_DATE64 },
+        { "interval", LMN__KIND_INTERVAL },
     };
 
     if (strcmp(name->word, "decimal") == 0 || strcmp(name->word, "numeric") == 0)

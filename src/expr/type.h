@@ -37,7 +37,8 @@ enum lmn__kind {
     LMN__KIND_TIME64,
     LMN__KIND_TIMESTAMP,
     LMN__KIND_DURATION,
-    LMN__KIND_LIST, /* also of fixed size, and maps */
+    LMN__KIND_INTERVAL, /* months, days and nanoseconds */
+    LMN__KIND_LIST,     /* also of fixed size, and maps */
     LMN__KIND_STRUCT
 };
 
@@ -72,7 +73,8 @@ enum lmn__form {
     LMN__FORM_F64,
     LMN__FORM_WIDE,
     LMN__FORM_SPAN,
-    LMN__FORM_SLOT
+    LMN__FORM_SLOT,
+    LMN__FORM_INTERVAL
 };
 
 /* The number forms with their C types, for kernels that are written once. */
@@ -139,7 +141,7 @@ bool lmn__type_same(const struct lmn__type *a, const struct lmn__type *b);
 /*
  * The type of a column, or of the values of a dictionary. The schema must live on.
  *
- * LMN_E_UNSUPPORTED  a type that is not evaluated: unions, run-end encoding, intervals
+ * LMN_E_UNSUPPORTED  a type that is not evaluated: unions, run-end encoding
  */
 LMN_MUST_USE enum lmn_status lmn__type_from_schema(const struct ArrowSchema *schema,
                                                    struct lmn__type *type_out,

@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A timestamp moves by months first, whose last day it does not leave, then by days, both on the
+ * clock of its zone, then by nanoseconds, which all clocks count alike. To subtract is to add the
+ * opposite.
+ */
+#include "expr/calendar.h"
+#include "expr/function.h"
+#include "expr/interval.h"
+#include "expr/zone.h"
+
+enum { DAY_SECONDS = 86400 };
+
+/* What moves: counts of `rate` per second, or days where it is 0, on the clock of a zone. */
+struct mover {
+    int64_t rate;
+    int64_t sign;                 /* of the interval */
+    const struct lmn__zone *zone; /* NULL: UTC */
+};
+
+static bool opposite(const struct lmn__interval *interval, struct lmn__interval *out)
+{
+    return !__builtin_sub_overflow(0, interval->months, &out->months) &&
+           !__builtin_sub_overflow(0, interval->days, &out->days) &&
+           !__builtin_sub_overflow(0, interval->nanos, &out->nanos);
+}
+
+/* A day of the calendar, moved. */
+static bool move_days(int64_t days, const struct lmn__interval *by, int64_t *days_out)
+{
+    struct lmn__civil civil;
+    int64_t month;
+    uint32_t last;
+
+    if (by->months != 0) {
+        civil = lmn__civil_from_days(days);
+        month = civil.year * 12 + (int64_t)civil.month - 1 + by->months;
+        civil.year = lmn__floor_div(month, 12);
+        civil.month = (uint32_t)lmn__floor_rest(month, 12) + 1;
+        last = lmn__month_days(civil.year, civil.month);
+        days = lmn__days_from_civil(civil.year, civil.month, civil.day < last ? civil.day : last);
+    }
+    return !__builtin_add_overflow(days, by->days, days_out);
+}
+
+/* The day and the time of day of a count, moved by months and days on the clock of the zone. */
+static bool move_stamp(const struct mover *mover, int64_t value, const struct lmn__interval *by,
+                       int64_t *value_out)
+{
+    int64_t seconds = lmn__floor_div(value, mover->rate),
+            rest = lmn__floor_rest(value, mover->rate);
+    int64_t days, of_day;
+
+    if (mover->zone != NULL &&
+        __builtin_add_overflow(seconds, lmn__zone_offset_at(mover->zone, seconds), &seconds))
+        return false;
+    of_day = lmn__floor_rest(seconds, DAY_SECONDS);
+    if (!move_days(lmn__floor_div(seconds, DAY_SECONDS), by, &days) ||
+        __builtin_mul_overflow(days, DAY_SECONDS, &seconds) ||
+        __builtin_add_overflow(seconds, of_day, &seconds))
+        return false;
+    if (mover->zone != NULL)
+        seconds = lmn__zone_to_utc(mover->zone, seconds);
+    return !__builtin_mul_overflow(seconds, mover->rate, value_out) &&
+           !__builtin_add_overflow(*value_out, rest, value_out);
+}
+
+static bool move(const struct mover *mover, int64_t value, const struct lmn__interval *interval,
+                 int64_t *value_out)
+{
+    struct lmn__interval by = *interval;
+
+    if (mover->sign < 0 && !opposite(interval, &by))
+        return false;
+    if (mover->rate == 0)
+        return move_days(value, &by, value_out);
+    if ((by.months != 0 || by.days != 0) && !move_stamp(mover, value, &by, &value))
+        return false;
+    return !__builtin_add_overflow(value, lmn__floor_div(by.nanos, 1000000000 / mover->rate),
+                                   value_out);
+}
+
+static enum lmn_status settle(struct lmn__frame *frame, const struct lmn__term *term,
+                              const struct lmn__vector *out, const uint8_t *bad, uint32_t rows)
+{
+    uint32_t row = lmn__frame_first_bad(frame, out, bad, rows);
+    char text[LMN__TYPE_TEXT_BYTES];
+
+    if (row == rows)
+        return LMN_OK;
+    return lmn__frame_fail(frame, term, row, "the result of '%c' does not fit %s", term->choice,
+                           lmn__type_text(&term->type, text));
+}
+
+/* arg[0] is a date or timestamp, arg[1] an interval. */
+static enum lmn_status move_kernel(struct lmn__frame *frame, const struct lmn__term *term,
+                                   const struct lmn__vector *arg, uint32_t rows,
+                                   struct lmn__vector *out)
+{
+    const struct mover *mover = term->data;
+    enum lmn__form form = lmn__type_form(&term->type);
+    const struct lmn__interval *by = arg[1].values;
+    void *values;
+    uint8_t *bad;
+    enum lmn_status st = lmn__frame_take(frame, form, rows, &values);
+
+    if (st == LMN_OK)
+        st = lmn__frame_take(frame, LMN__FORM_U8, rows, &bad);
+    if (st != LMN_OK)
+        return st;
+    for (uint32_t i = 0; i < rows; i++) {
+        uint32_t at = lmn__vector_at(&arg[0], i);
+        int64_t value = form == LMN__FORM_I32 ? ((const int32_t *)arg[0].values)[at]
+                                              : ((const int64_t *)arg[0].values)[at];
+
+        bad[i] = !move(mover, value, &by[lmn__vector_at(&arg[1], i)], &value);
+        if (form == LMN__FORM_I32) {
+            bad[i] = bad[i] || (int32_t)value != value;
+            ((int32_t *)values)[i] = (int32_t)value;
+        } else {
+            ((int64_t *)values)[i] = value;
+        }
+    }
+    out->values = values;
+    return settle(frame, term, out, bad, rows);
+}
+
+/* Two intervals: '+' or '-', part by part. */
+static enum lmn_status sum_kernel(struct lmn__frame *frame, const struct lmn__term *term,
+                                  const struct lmn__vector *arg, uint32_t rows,
+                                  struct lmn__vector *out)
+{
+    const struct lmn__interval *a = arg[0].values, *b = arg[1].values;
+    struct lmn__interval *values;
+    uint8_t *bad;
+    enum lmn_status st = lmn__frame_take(frame, LMN__FORM_INTERVAL, rows, &values);
+
+    if (st == LMN_OK)
+        st = lmn__frame_take(frame, LMN__FORM_U8, rows, &bad);
+    if (st != LMN_OK)
+        return st;
+    for (uint32_t i = 0; i < rows; i++) {
+        const struct lmn__interval *x = &a[lmn__vector_at(&arg[0], i)];
+        struct lmn__interval y = b[lmn__vector_at(&arg[1], i)];
+
+        bad[i] = (term->choice == '-' && !opposite(&y, &y)) ||
+                 __builtin_add_overflow(x->months, y.months, &values[i].months) ||
+                 __builtin_add_overflow(x->days, y.days, &values[i].days) ||
+                 __builtin_add_overflow(x->nanos, y.nanos, &values[i].nanos);
+    }
+    out->values = values;
+    return settle(frame, term, out, bad, rows);
+}
+
+/* An interval and a whole number of 64 bits. */
+static enum lmn_status product_kernel(struct lmn__frame *frame, const struct lmn__term *term,
+                                      const struct lmn__vector *arg, uint32_t rows,
+                                      struct lmn__vector *out)
+{
+    const struct lmn__interval *a = arg[0].values;
+    const int64_t *times = arg[1].values;
+    struct lmn__interval *values;
+    uint8_t *bad;
+    enum lmn_status st = lmn__frame_take(frame, LMN__FORM_INTERVAL, rows, &values);
+
+    if (st == LMN_OK)
+        st = lmn__frame_take(frame, LMN__FORM_U8, rows, &bad);
+    if (st != LMN_OK)
+        return st;
+    for (uint32_t i = 0; i < rows; i++) {
+        const struct lmn__interval *x = &a[lmn__vector_at(&arg[0], i)];
+        int64_t n = times[lmn__vector_at(&arg[1], i)];
+
+        bad[i] = __builtin_mul_overflow(x->months, n, &values[i].months) ||
+                 __builtin_mul_overflow(x->days, n, &values[i].days) ||
+                 __builtin_mul_overflow(x->nanos, n, &values[i].nanos);
+    }
+    out->values = values;
+    return settle(frame, term, out, bad, rows);
+}
+
+static enum lmn_status refuse(struct lmn__binder *binder, uint32_t place, int32_t op,
+                              struct lmn__term **arg)
+{
+    char a[LMN__TYPE_TEXT_BYTES], b[LMN__TYPE_TEXT_BYTES];
+
+    return lmn__bind_fail(binder, place, LMN_E_INVALID, "there is no %s %c %s",
+                          lmn__type_text(&arg[0]->type, a), op, lmn__type_text(&arg[1]->type, b));
+}
+
+/*
+ * The type that holds what comes of it: dates stay dates where the interval is a constant without
+ * hours, timestamps get a unit as fine as the constant.
+ */
+static struct lmn__type moved_type(const struct lmn__type *from, const struct lmn__term *by)
+{
+    struct lmn__type type = *from;
+    const struct lmn__interval *interval = by->constant.values;
+    bool is_known = by->op == LMN__OP_CONSTANT && !lmn__term_is_null(by);
+
+    if (from->kind != LMN__KIND_TIMESTAMP) {
+        type = lmn__type_plain(LMN__KIND_DATE32);
+        if (by->op == LMN__OP_CONSTANT && (!is_known || interval->nanos == 0))
+            return type;
+        type = (struct lmn__type){ .kind = LMN__KIND_TIMESTAMP, .unit = LMN__UNIT_US };
+    }
+    while (is_known && type.unit < LMN__UNIT_NS &&
+           interval->nanos % (1000000000 / lmn__unit_rate(type.unit)) != 0)
+        type.unit = (enum lmn__unit)(type.unit + 1);
+    return type;
+}
+
+static enum lmn_status bind_move(struct lmn__binder *binder, uint32_t place, int32_t op,
+                                 struct lmn__term **arg, struct lmn__term **term_out)
+{
+    struct lmn__type type = moved_type(&arg[0]->type, arg[1]);
+    struct mover *mover = lmn__arena_alloc(binder->arena, sizeof *mover);
+    enum lmn_status st;
+
+    if (mover == NULL)
+        return lmn__bind_no_memory(binder);
+    mover->rate = type.kind == LMN__KIND_DATE32 ? 0 : lmn__unit_rate(type.unit);
+    mover->sign = op == '-' ? -1 : 1;
+    st = lmn__bind_convert(binder, &arg[0], &type, LMN__CONVERT_CAST);
+    if (st == LMN_OK && type.zone != NULL)
+        st = lmn__bind_zone(binder, place, type.zone, &mover->zone);
+    if (st == LMN_OK)
+        st = lmn__bind_call(binder, place, move_kernel, &type, arg, 2, term_out);
+    if (st == LMN_OK)
+        (*term_out)->data = mover;
+    return st;
+}
+
+static enum lmn_status bind_product(struct lmn__binder *binder, uint32_t place,
+                                    struct lmn__term **arg, struct lmn__term **term_out)
+{
+    const struct lmn__type interval = lmn__type_plain(LMN__KIND_INTERVAL);
+    const struct lmn__type whole = lmn__type_plain(LMN__KIND_I64);
+    enum lmn_status st = lmn__bind_convert(binder, &arg[1], &whole, LMN__CONVERT_CAST);
+
+    return st == LMN_OK ? lmn__bind_call(binder, place, product_kernel, &interval, arg, 2, term_out)
+                        : st;
+}
+
+static bool is_movable(const struct lmn__type *type)
+{
+    return type->kind == LMN__KIND_TIMESTAMP || type->kind == LMN__KIND_DATE32 ||
+           type->kind == LMN__KIND_DATE64;
+}
+
+static bool is_span(const struct lmn__type *type)
+{
+    return type->kind == LMN__KIND_INTERVAL || type->kind == LMN__KIND_DURATION;
+}
+
+static enum lmn_status bind_pair(struct lmn__binder *binder, uint32_t place, int32_t op,
+                                 struct lmn__term **arg, struct lmn__term **term_out)
+{
+    const struct lmn__type interval = lmn__type_plain(LMN__KIND_INTERVAL);
+    struct lmn__term *swapped[2] = { arg[1], arg[0] };
+    bool is_sum = op == '+' || op == '-';
+    enum lmn_status st = LMN_OK;
+
+    if (is_movable(&arg[0]->type) && is_sum)
+        return bind_move(binder, place, op, arg, term_out);
+    if (is_movable(&arg[1]->type) && op == '+')
+        return bind_move(binder, place, op, swapped, term_out);
+    if (op == '*' && lmn__type_is_integer(&arg[1]->type))
+        return bind_product(binder, place, arg, term_out);
+    if (op == '*' && lmn__type_is_integer(&arg[0]->type))
+        return bind_product(binder, place, swapped, term_out);
+    if (!is_sum || !is_span(&arg[0]->type) || !is_span(&arg[1]->type))
+        return refuse(binder, place, op, arg);
+    for (int i = 0; st == LMN_OK && i < 2; i++)
+        st = lmn__bind_convert(binder, &arg[i], &interval, LMN__CONVERT_CAST);
+    return st == LMN_OK ? lmn__bind_call(binder, place, sum_kernel, &interval, arg, 2, term_out)
+                        : st;
+}
+
+enum lmn_status lmn__interval_bind(struct lmn__binder *binder, uint32_t place, int32_t op,
+                                   struct lmn__term **arg, uint32_t count,
+                                   struct lmn__term **term_out)
+{
+    const struct lmn__type whole = lmn__type_plain(LMN__KIND_I64);
+    const int64_t minus_one = -1;
+    struct lmn__term *pair[2] = { arg[0], NULL };
+    enum lmn_status st;
+
+    if (count == 2) {
+        st = bind_pair(binder, place, op, arg, term_out);
+    } else {
+        st = lmn__bind_constant(binder, place, &whole, &minus_one, &pair[1]);
+        if (st == LMN_OK)
+            st = bind_product(binder, place, pair, term_out);
+    }
+    if (st == LMN_OK)
+        (*term_out)->choice = op;
+    return st;
+}
