@@ -78,37 +78,6 @@ static void set_fields(struct lmn__next *next)
         next->pb.field_id_max = max;
 }
 
-static bool has_field(const struct lmn__pb_list *fields, int32_t id)
-{
-    const struct lmn__pb_schema_field *field = fields->item;
-
-    for (size_t i = 0; i < fields->count; i++) {
-        if (field[i].id == id)
-            return true;
-    }
-    return false;
-}
-
-/* Leave out the files of a fragment that hold no field of the schema. False: all stay. */
-static bool drop_dead_files(const struct lmn__pb_list *fields, struct lmn__pb_fragment *fragment)
-{
-    struct lmn__pb_data_file *file = fragment->files.item;
-    size_t kept = 0;
-
-    for (size_t i = 0; i < fragment->files.count; i++) {
-        bool live = false;
-
-        for (size_t k = 0; k < file[i].fields.count && !live; k++)
-            live = has_field(fields, (int32_t)file[i].fields.item[k]);
-        if (live)
-            file[kept++] = file[i];
-    }
-    if (kept == fragment->files.count)
-        return false;
-    fragment->files.count = kept;
-    return true;
-}
-
 static enum lmn_status project(struct lmn__next *next, struct lmn__fragment_draft *draft,
                                struct lmn_error *err)
 {
@@ -120,7 +89,7 @@ static enum lmn_status project(struct lmn__next *next, struct lmn__fragment_draf
 
         st = lmn__pb_decode(&lmn__pb_fragment_message, draft->base[i].bytes, next->arena, &fragment,
                             err);
-        if (st != LMN_OK || !drop_dead_files(next->change->fields, &fragment))
+        if (st != LMN_OK || !lmn__fragment_drop_dead_files(next->change->fields, &fragment))
             lmn__fragment_draft_keep(draft, &draft->base[i]);
         else
             st = lmn__fragment_draft_put(next, draft, &fragment, err);

@@ -18,6 +18,7 @@
 #include "base/math.h"
 #include "os/thread.h"
 #include "table/fill_rows.h"
+#include "table/fragment_draft.h"
 #include "table/fragment_writer.h"
 
 enum { THREADS_MAX = 16 };
@@ -387,6 +388,7 @@ static enum lmn_status list_fragments(struct lmn__fill *fill, struct lmn__arena 
             memcpy(file, files->item, files->count * sizeof *file);
         file[files->count] = filled->file;
         *files = (struct lmn__pb_list){ file, files->count + 1 };
+        (void)lmn__fragment_drop_dead_files(fill->all_fields, &fragment[i]);
     }
     return st;
 }

@@ -265,3 +265,34 @@ enum lmn_status lmn__fragment_draft_finish(struct lmn__next *next,
     next->pb.fragments = (struct lmn__pb_spans){ item, draft->count };
     return LMN_OK;
 }
+
+static bool has_field(const struct lmn__pb_list *fields, int32_t id)
+{
+    const struct lmn__pb_schema_field *field = fields->item;
+
+    for (size_t i = 0; i < fields->count; i++) {
+        if (field[i].id == id)
+            return true;
+    }
+    return false;
+}
+
+bool lmn__fragment_drop_dead_files(const struct lmn__pb_list *fields,
+                                   struct lmn__pb_fragment *fragment)
+{
+    struct lmn__pb_data_file *file = fragment->files.item;
+    size_t kept = 0;
+
+    for (size_t i = 0; i < fragment->files.count; i++) {
+        bool live = false;
+
+        for (size_t k = 0; k < file[i].fields.count && !live; k++)
+            live = has_field(fields, (int32_t)file[i].fields.item[k]);
+        if (live)
+            file[kept++] = file[i];
+    }
+    if (kept == fragment->files.count)
+        return false;
+    fragment->files.count = kept;
+    return true;
+}

@@ -85,6 +85,10 @@ LMN_MUST_USE enum lmn_status lmn__fragment_draft_finish(struct lmn__next *next,
                                                         struct lmn__fragment_draft *draft,
                                                         struct lmn_error *err);
 
+/* Leave out the files of a fragment that hold no field of the schema. False: all stay. */
+bool lmn__fragment_drop_dead_files(const struct lmn__pb_list *fields,
+                                   struct lmn__pb_fragment *fragment);
+
 bool lmn__fragment_same_files(const struct lmn__pb_fragment *a, const struct lmn__pb_fragment *b);
 
 /* LMN_E_CONFLICT: "fragment <id> was <how> since version N"; the change is made again. */

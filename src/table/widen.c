@@ -3,17 +3,16 @@
  * A column that gets a wider type gets another field id with it: files that hold it under the id
  * it had are not read for it, and indices on it go. Its place, name and metadata stay.
  *
- * A field of a struct is widened by rewriting the whole column on top level that it belongs to, all
- * of whose fields get other ids: a column lies in one file.
+ * What is inside of structs and lists is widened by rewriting the whole column on top level that it
+ * belongs to, all of whose fields get other ids: a column lies in one file.
  */
 #include <leman/table_columns.h>
 
 #include <nanoarrow/nanoarrow.h>
-#include <stdlib.h>
 
 #include "arrow/compose.h"
 #include "base/error.h"
-#include "expr/expr.h"
+#include "table/conversion.h"
 #include "table/fill.h"
 #include "table/ledger.h"
 #include "table/table_fields.h"
@@ -24,12 +23,12 @@ struct request {
     struct lmn_table *table;
     const char *column;
     const struct ArrowSchema *type;
-    struct lmn__expr *expr; /* the conversion of "value" */
     struct lmn__fill fill;
 
-    /* of an attempt: how to get from the column on top level to what is widened */
-    uint32_t depth;
-    uint32_t path[LMN__NODE_DEPTH_MAX]; /* which child, from struct to struct */
+    /* of an attempt */
+    struct lmn__conversion conversion;  /* of the column on top level */
+    uint32_t depth;                     /* from there to what is widened */
+    uint32_t path[LMN__NODE_DEPTH_MAX]; /* which child */
 };
 
 /* An attempt at one version. */
@@ -45,78 +44,6 @@ struct widening {
     struct lmn__pb_list all;
 };
 
-static bool is_fixed_list(const struct ArrowSchema *schema)
-{
-    return strncmp(schema->format, "+w:", 3) == 0;
-}
-
-/* Convert slots [0, count) of an array. */
-static enum lmn_status convert(const struct request *request, struct ArrowArray *array,
-                               int64_t count, struct ArrowArray *array_out, struct lmn_error *err)
-{
-    const void *no_buffer[1] = { NULL };
-    struct ArrowArray slots = *array, *child = &slots;
-    const struct ArrowArray rows = {
-        .length = count, .n_buffers = 1, .n_children = 1, .buffers = no_buffer, .children = &child
-    };
-
-    slots.length = count;
-    return lmn__expr_eval(request->expr, &rows, array_out, err);
-}
-
-/* Fixed lists keep their slots; their items are converted. */
-static enum lmn_status convert_items(const struct request *request, struct ArrowArray *list,
-                                     struct ArrowArray *array_out, struct lmn_error *err)
-{
-    int64_t dimension = strtoll(request->type->format + 3, NULL, 10);
-    struct ArrowArray *item = list->children[0];
-    enum lmn_status st = lmn__array_compose(request->table->env, (uint64_t)list->length, 1,
-                                            array_out, err);
-
-    if (st == LMN_OK)
-        st = convert(request, item, (list->offset + list->length) * dimension,
-                     array_out->children[0], err);
-    if (st == LMN_OK)
-        lmn__array_compose_onto(array_out, list);
-    return st;
-}
-
-/* Slots [0, count) of what is widened itself. */
-static enum lmn_status convert_any(const struct request *request, struct ArrowArray *array,
-                                   uint64_t count, struct ArrowArray *array_out,
-                                   struct lmn_error *err)
-{
-    array->length = (int64_t)count;
-    if (is_fixed_list(request->type))
-        return convert_items(request, array, array_out, err);
-    return convert(request, array, (int64_t)count, array_out, err);
-}
-
-/* Structs keep their slots and their other fields. `depth` steps of the path are behind us. */
-static enum lmn_status convert_field(const struct request *request, uint32_t depth,
-                                     struct ArrowArray *array, uint64_t count,
-                                     struct ArrowArray *array_out, struct lmn_error *err)
-{
-    uint64_t below = (uint64_t)array->offset + count;
-    enum lmn_status st;
-
-    if (depth == request->depth)
-        return convert_any(request, array, count, array_out, err);
-    array->length = (int64_t)count;
-    st = lmn__array_compose(request->table->env, count, (uint32_t)array->n_children, array_out,
-                            err);
-    if (st == LMN_OK)
-        st = convert_field(request, depth + 1, array->children[request->path[depth]], below,
-                           array_out->children[request->path[depth]], err);
-    for (int64_t i = 0; st == LMN_OK && i < array->n_children; i++) {
-        if (i != (int64_t)request->path[depth])
-            lmn__array_move(array->children[i], array_out->children[i]);
-    }
-    if (st == LMN_OK)
-        lmn__array_compose_onto(array_out, array);
-    return st;
-}
-
 /* A lmn__fill_fn. */
 static enum lmn_status widen(void *context, struct ArrowArray *rows, struct ArrowArray *columns_out,
                              struct lmn_error *err)
@@ -129,32 +56,9 @@ static enum lmn_status widen(void *context, struct ArrowArray *rows, struct Arro
     if (st != LMN_OK)
         return st;
     column->offset += rows->offset;
-    st = convert_field(request, 0, column, (uint64_t)rows->length, columns_out->children[0], err);
+    st = lmn__conversion_apply(&request->conversion, column, (uint64_t)rows->length,
+                               columns_out->children[0], err);
     return st != LMN_OK ? lmn__fail_within(err, st, "column \"%.100s\"", request->column) : st;
-}
-
-/* Bind the conversion to a struct of one column "value". */
-static enum lmn_status bind(struct request *request, const struct ArrowSchema *from,
-                            struct lmn_error *err)
-{
-    const struct ArrowSchema *to = request->type;
-    struct ArrowSchema rows;
-    enum lmn_status st = LMN_OK;
-
-    if (is_fixed_list(to)) {
-        from = from->children[0];
-        to = to->children[0];
-    }
-    ArrowSchemaInit(&rows);
-    if (ArrowSchemaSetFormat(&rows, "+s") != NANOARROW_OK ||
-        ArrowSchemaAllocateChildren(&rows, 1) != NANOARROW_OK ||
-        ArrowSchemaDeepCopy(from, rows.children[0]) != NANOARROW_OK ||
-        ArrowSchemaSetName(rows.children[0], "value") != NANOARROW_OK)
-        st = lmn__no_memory(err, "a schema", 0);
-    if (st == LMN_OK)
-        st = lmn__expr_bind(request->expr, &rows, NULL, to, err);
-    rows.release(&rows);
-    return st;
 }
 
 /* The type of what is widened, inside of the type of the column on top level. */
@@ -165,28 +69,42 @@ static struct ArrowSchema *type_in(const struct request *request, struct ArrowSc
     return column;
 }
 
-/* The column as it becomes: another type in one place, all else as it was. */
+/* Give a type that is widened the formats of the wider one. */
+static ArrowErrorCode take_formats(struct ArrowSchema *schema, const struct ArrowSchema *wider)
+{
+    ArrowErrorCode code = NANOARROW_OK;
+
+    if (schema->n_children == 0 && strcmp(schema->format, wider->format) != 0)
+        return ArrowSchemaSetFormat(schema, wider->format);
+    for (int64_t i = 0; code == NANOARROW_OK && i < schema->n_children; i++)
+        code = take_formats(schema->children[i], wider->children[i]);
+    return code;
+}
+
+/* The column as it becomes: another type in some places, all else as it was. */
 static enum lmn_status make_schema(struct widening *widening, struct lmn_error *err)
 {
-    const struct request *request = widening->request;
-    struct ArrowSchema *schema = &widening->schema, *type, was = { 0 };
-    bool failed;
+    struct ArrowSchema *schema = &widening->schema;
 
     ArrowSchemaInit(schema);
     if (ArrowSchemaSetFormat(schema, "+s") != NANOARROW_OK ||
         ArrowSchemaAllocateChildren(schema, 1) != NANOARROW_OK ||
         ArrowSchemaDeepCopy(widening->projection.arrow.children[0], schema->children[0]) !=
+            NANOARROW_OK ||
+        take_formats(type_in(widening->request, schema->children[0]), widening->request->type) !=
             NANOARROW_OK)
         return lmn__no_memory(err, "a schema", 0);
-    type = type_in(request, schema->children[0]);
-    ArrowSchemaMove(type, &was);
-    failed = ArrowSchemaDeepCopy(request->type, type) != NANOARROW_OK ||
-             ArrowSchemaSetName(type, was.name) != NANOARROW_OK ||
-             ArrowSchemaSetMetadata(type, was.metadata) != NANOARROW_OK;
-    if (!failed)
-        type->flags = was.flags;
-    was.release(&was);
-    return failed ? lmn__no_memory(err, "a schema", 0) : LMN_OK;
+    return LMN_OK;
+}
+
+/* Is the field in the tree below `node`, or that of it? */
+static bool is_inside(const struct lmn__node *node, int32_t id)
+{
+    bool found = node->field->id == id;
+
+    for (const struct lmn__node *child = node->child; child != NULL && !found; child = child->next)
+        found = is_inside(child, id);
+    return found;
 }
 
 /* Put the column's fields, which were `before`, into their places among all. */
@@ -237,7 +155,7 @@ static enum lmn_status make_fields(struct widening *widening, struct lmn_error *
     for (size_t i = 0; i < before.count; i++) {
         field[i].id = made[i].id;
         field[i].parent_id = i == 0 ? was[i].parent_id : made[i].parent_id;
-        if (was[i].id == widening->node->field->id) {
+        if (is_inside(widening->node, was[i].id)) {
             field[i].type = made[i].type;
             field[i].logical_type = made[i].logical_type;
             field[i].encoding = made[i].encoding;
@@ -258,11 +176,10 @@ static enum lmn_status find_path(struct widening *widening, struct lmn_error *er
         const struct lmn__node *parent = widening->top->parent, *child = parent->child;
         uint32_t index = 0;
 
-        if (parent->kind != LMN__NODE_STRUCT)
-            return lmn_fail(
-                err, LMN_E_UNSUPPORTED,
-                "\"%.100s\" is inside of a list or packed struct, where nothing is widened",
-                request->column);
+        if (parent->packed)
+            return lmn_fail(err, LMN_E_UNSUPPORTED,
+                            "\"%.100s\" is inside of a packed struct, where nothing is widened",
+                            request->column);
         for (; child != widening->top; child = child->next)
             index++;
         request->path[i - 1] = index;
@@ -281,6 +198,15 @@ static bool has_blob(const struct lmn__node *node)
     return found;
 }
 
+static bool has_packed(const struct lmn__node *node)
+{
+    bool found = node->packed;
+
+    for (const struct lmn__node *child = node->child; child != NULL && !found; child = child->next)
+        found = has_packed(child);
+    return found;
+}
+
 static enum lmn_status check(struct widening *widening, struct lmn_error *err)
 {
     const struct request *request = widening->request;
@@ -290,6 +216,10 @@ static enum lmn_status check(struct widening *widening, struct lmn_error *err)
 
     if (blob && widening->top != widening->node)
         return lmn_fail(err, LMN_E_UNSUPPORTED, "\"%.100s\" has blobs beside it in its column",
+                        request->column);
+    if (has_packed(widening->node))
+        return lmn_fail(err, LMN_E_UNSUPPORTED,
+                        "\"%.100s\" has a packed struct, in which nothing is widened",
                         request->column);
     if (!blob && lmn__type_is_wider(was, request->type))
         return LMN_OK;
@@ -311,9 +241,11 @@ static enum lmn_status fill_column(struct widening *widening, bool *again_out,
     enum lmn_status st = check(widening, err);
 
     if (st == LMN_OK)
-        st = bind(request, type_in(request, widening->projection.arrow.children[0]), err);
-    if (st == LMN_OK)
         st = make_schema(widening, err);
+    if (st == LMN_OK)
+        st = lmn__conversion_init(&request->conversion, request->table->env,
+                                  widening->projection.arrow.children[0],
+                                  widening->schema.children[0], &widening->arena, err);
     if (st == LMN_OK)
         st = make_fields(widening, err);
     if (st != LMN_OK)
@@ -349,6 +281,7 @@ static enum lmn_status attempt_widen(void *context, bool *again_out, struct lmn_
                                   &widening.top->name, 1, true, err);
     if (st == LMN_OK) {
         st = fill_column(&widening, again_out, err);
+        lmn__conversion_deinit(&request->conversion);
         lmn__projection_deinit(&widening.projection);
     }
     if (widening.schema.release != NULL)
@@ -362,12 +295,10 @@ enum lmn_status lmn_table_widen_column(struct lmn_table *table, const char *colu
                                        const struct ArrowSchema *type, struct lmn_error *err)
 {
     struct request request = { .table = table, .column = column, .type = type };
-    enum lmn_status st = lmn__expr_parse(table->env, "value", &request.expr, err);
+    enum lmn_status st;
 
     lmn__fill_init(&request.fill, table);
-    if (st == LMN_OK)
-        st = lmn__change_make(table, attempt_widen, &request, err);
+    st = lmn__change_make(table, attempt_widen, &request, err);
     lmn__fill_deinit(&request.fill);
-    lmn__expr_free(request.expr);
     return st;
 }

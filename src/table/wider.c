@@ -87,6 +87,48 @@ static bool is_wider_time(const struct ArrowSchemaView *from, const struct Arrow
     }
 }
 
+bool lmn__type_is_same(const struct ArrowSchema *from, const struct ArrowSchema *to)
+{
+    bool same = to->format != NULL && strcmp(from->format, to->format) == 0 &&
+                from->n_children == to->n_children &&
+                (from->dictionary == NULL) == (to->dictionary == NULL);
+
+    for (int64_t i = 0; same && i < from->n_children; i++)
+        same = lmn__type_is_same(from->children[i], to->children[i]);
+    return same &&
+           (from->dictionary == NULL || lmn__type_is_same(from->dictionary, to->dictionary));
+}
+
+/* Fields of structs go by their names. */
+static bool same_names(const struct ArrowSchema *from, const struct ArrowSchema *to)
+{
+    for (int64_t i = 0; strcmp(from->format, "+s") == 0 && i < from->n_children; i++) {
+        const char *a = from->children[i]->name, *b = to->children[i]->name;
+
+        if (a == NULL || b == NULL || strcmp(a, b) != 0)
+            return false;
+    }
+    return true;
+}
+
+/* Structs and lists of the same kind, in which something is wider and all else the same. */
+static bool is_wider_nested(const struct ArrowSchema *from, const struct ArrowSchema *to)
+{
+    bool wider = false;
+
+    if (strcmp(from->format, to->format) != 0 || from->n_children != to->n_children ||
+        !same_names(from, to))
+        return false;
+    for (int64_t i = 0; i < from->n_children; i++) {
+        if (lmn__type_is_same(from->children[i], to->children[i]))
+            continue;
+        if (!lmn__type_is_wider(from->children[i], to->children[i]))
+            return false;
+        wider = true;
+    }
+    return wider;
+}
+
 bool lmn__type_is_wider(const struct ArrowSchema *from, const struct ArrowSchema *to)
 {
     struct ArrowSchemaView a = { 0 }, b = { 0 };
@@ -104,9 +146,11 @@ bool lmn__type_is_wider(const struct ArrowSchema *from, const struct ArrowSchema
     case NANOARROW_TYPE_DECIMAL256:
         return is_wider_decimal(&a, &b);
     case NANOARROW_TYPE_FIXED_SIZE_LIST:
-        return b.type == a.type && a.fixed_size == b.fixed_size &&
-               to->children[0]->n_children == 0 && from->children[0]->n_children == 0 &&
-               lmn__type_is_wider(from->children[0], to->children[0]);
+    case NANOARROW_TYPE_LIST:
+    case NANOARROW_TYPE_LARGE_LIST:
+    case NANOARROW_TYPE_STRUCT:
+    case NANOARROW_TYPE_MAP:
+        return is_wider_nested(from, to);
     default:
         return is_wider_number(a.type, b.type) || is_wider_time(&a, &b);
     }

@@ -188,7 +188,9 @@ def test_widened(path, column, kind):
         ("text", pa.int64(), leman.InvalidError),
         ("nothing", pa.int64(), leman.NotFoundError),
         ("info.w", pa.float64(), leman.InvalidError),
-        ("list.item", pa.float64(), leman.UnsupportedError),
+        ("list.item", pa.int8(), leman.InvalidError),
+        ("list", pa.large_list(pa.int64()), leman.InvalidError),
+        ("info", pa.struct([("other", pa.int64())]), leman.InvalidError),
     ],
 )
 def test_not_widened(path, column, kind, error):
@@ -218,15 +220,38 @@ def nested():
         }
         for i in index
     ]
-    return pa.table({"id": index, "info": pa.array(values, kind)})
+    box = pa.struct([("x", pa.int16()), ("tags", pa.list_(pa.string()))])
+    boxes = [
+        None
+        if i % 6 == 0
+        else [None if k == 1 else {"x": i + k, "tags": [f"t{k}"] * k} for k in range(i % 4)]
+        for i in index
+    ]
+    return pa.table(
+        {
+            "id": index,
+            "info": pa.array(values, kind),
+            "boxes": pa.array(boxes, pa.list_(box)),
+            "deep": pa.array(
+                [[[i, None], None] for i in index], pa.large_list(pa.list_(pa.int8()))
+            ),
+        }
+    )
 
 
 def field_at(schema, path):
+    """Fields of a list's items go by their names alone."""
     names = path.split(".")
     field = schema.field(names[0])
     for name in names[1:]:
-        field = field.type.field(name)
+        is_list = pa.types.is_list(field.type) or pa.types.is_large_list(field.type)
+        if is_list and name != "item":
+            field = field.type.value_field
+        field = field.type.value_field if is_list and name == "item" else field.type.field(name)
     return field
+
+
+WIDE_BOX = pa.struct([("x", pa.float32()), ("tags", pa.list_(pa.large_string()))])
 
 
 @pytest.mark.parametrize(
@@ -236,9 +261,15 @@ def field_at(schema, path):
         ("info.deep.full", pa.float32()),
         ("info.deep.text", pa.large_string()),
         ("info.deep.vector", pa.list_(pa.float64(), 2)),
+        ("info.list", pa.list_(pa.int64())),
+        ("info.list.item", pa.float64()),
+        ("boxes", pa.list_(WIDE_BOX)),
+        ("boxes.x", pa.int64()),
+        ("boxes.tags.item", pa.large_string()),
+        ("deep", pa.large_list(pa.list_(pa.int32()))),
     ],
 )
-def test_field_of_a_struct_is_widened(tmp_path, column, kind):
+def test_field_of_a_nested_column_is_widened(tmp_path, column, kind):
     path = str(tmp_path / "t")
     rows = nested()
     table = leman.create(path, rows, max_rows_per_fragment=30)
@@ -257,6 +288,16 @@ def test_field_of_a_struct_is_widened(tmp_path, column, kind):
     lance.dataset(path).delete("id = 2")
     assert leman.open(path).count_rows() == lance.dataset(path).count_rows()
     assert not leman.open(path).verify().findings
+
+
+def test_map_is_widened(tmp_path):
+    path = str(tmp_path / "t")
+    values = [None, [], [("a", 1), ("b", None)], [("c", 3)]]
+    rows = pa.table({"m": pa.array(values, pa.map_(pa.string(), pa.int16()))})
+    table = leman.create(path, rows, data_storage_version="2.2")
+    table.alter_columns({"path": "m", "data_type": pa.map_(pa.large_string(), pa.int64())})
+    assert table.to_arrow()["m"].to_pylist() == values
+    assert both(path).schema.field("m").type == pa.map_(pa.large_string(), pa.int64())
 
 
 def test_renamed_and_dropped(path):

@@ -7,7 +7,7 @@
 
 #include "check.h"
 
-/* A type from its Arrow format; "+w:2f" is a fixed list of the rest. */
+/* A type from its Arrow format; "+w:2f" is a fixed list of the rest, "+lf" a list. */
 static void make_type(struct ArrowSchema *schema, const char *format)
 {
     ArrowSchemaInit(schema);
@@ -16,6 +16,11 @@ static void make_type(struct ArrowSchema *schema, const char *format)
             ArrowSchemaSetTypeFixedSize(schema, NANOARROW_TYPE_FIXED_SIZE_LIST, format[3] - '0'),
             0);
         CHECK_EQ(ArrowSchemaSetFormat(schema->children[0], format + 4), 0);
+        return;
+    }
+    if (strncmp(format, "+l", 2) == 0) {
+        CHECK_EQ(ArrowSchemaSetType(schema, NANOARROW_TYPE_LIST), 0);
+        CHECK_EQ(ArrowSchemaSetFormat(schema->children[0], format + 2), 0);
         return;
     }
     CHECK_EQ(ArrowSchemaSetFormat(schema, format), 0);
@@ -69,6 +74,11 @@ static void test_wider__others(void **state)
         { "+w:2f", "+w:3g", false },
         { "+w:2g", "+w:2f", false },
         { "+w:2f", "g", false },
+        { "+li", "+ll", true },
+        { "+ll", "+li", false },
+        { "+li", "+li", false },
+        { "+li", "+w:2l", false },
+        { "+li", "l", false },
         { "tdD", "tdm", true },
         { "tdm", "tdD", false },
         { "tdD", "tss:", true },
