@@ -5,6 +5,7 @@
  * name    := letters, digits and "_", or anything in double quotes
  * type    := word | word "[" argument {"," argument} "]" | "decimal(" digits "," digits ")"
  *          | "list<" type ">" ["[" digits "]"] | "large_list<" type ">" | "struct<" columns ">"
+ *          | "map<" type "," type ">" | "dictionary<" type "," type ">"
  */
 #include "schema.h"
 
@@ -167,6 +168,63 @@ static enum lmn_status read_list(struct reader *reader, bool large, struct Arrow
     return LMN_OK;
 }
 
+/* The types of "map<K, V>" and "dictionary<I, V>", behind the "<". */
+static enum lmn_status read_pair(struct reader *reader, struct ArrowSchema *first,
+                                 struct ArrowSchema *second)
+{
+    enum lmn_status st = read_type(reader, first);
+
+    if (st == LMN_OK && !take(reader, ','))
+        st = wrong(reader, "\",\"");
+    if (st == LMN_OK)
+        st = read_type(reader, second);
+    if (st == LMN_OK && !take(reader, '>'))
+        st = wrong(reader, "\">\"");
+    return st;
+}
+
+/* A list of entries, whose keys are not null. */
+static enum lmn_status read_map(struct reader *reader, struct ArrowSchema *schema)
+{
+    struct ArrowSchema *entries = keep(sizeof *entries);
+    enum lmn_status st;
+
+    *entries = (struct ArrowSchema){ .format = "+s",
+                                     .name = "entries",
+                                     .n_children = 2,
+                                     .children = keep(2 * sizeof *entries->children),
+                                     .release = release };
+    for (int i = 0; i < 2; i++)
+        entries->children[i] = keep(sizeof **entries->children);
+    schema->format = "+m";
+    schema->n_children = 1;
+    schema->children = keep(sizeof *schema->children);
+    schema->children[0] = entries;
+    st = read_pair(reader, entries->children[0], entries->children[1]);
+    entries->children[0]->name = "key";
+    entries->children[0]->flags = 0;
+    entries->children[1]->name = "value";
+    return st;
+}
+
+static enum lmn_status read_dictionary(struct reader *reader, struct ArrowSchema *schema)
+{
+    struct ArrowSchema index;
+    const char *start = reader->at;
+    enum lmn_status st;
+
+    schema->dictionary = keep(sizeof *schema->dictionary);
+    st = read_pair(reader, &index, schema->dictionary);
+    schema->format = index.format;
+    if (st == LMN_OK &&
+        (strlen(index.format) != 1 || strchr("cCsSiIlL", index.format[0]) == NULL)) {
+        reader->at = start;
+        st = wrong(reader, "a whole number's type");
+    }
+    schema->dictionary->name = "";
+    return st;
+}
+
 /* timestamp[us, UTC], time64[ns], duration[s], binary[16] */
 static bool bracket_format(const char *word, const char *arguments, char format[2 * WORD_MAX])
 {
@@ -257,6 +315,10 @@ static enum lmn_status read_type(struct reader *reader, struct ArrowSchema *sche
     } else if ((strcmp(word, "list") == 0 || strcmp(word, "large_list") == 0) &&
                take(reader, '<')) {
         st = read_list(reader, word[1] == 'a', schema);
+    } else if (strcmp(word, "map") == 0 && take(reader, '<')) {
+        st = read_map(reader, schema);
+    } else if (strcmp(word, "dictionary") == 0 && take(reader, '<')) {
+        st = read_dictionary(reader, schema);
     } else {
         st = read_plain(reader, word, start, schema);
     }

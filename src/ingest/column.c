@@ -72,6 +72,8 @@ static bool set_kind(const struct ArrowSchemaView *view, struct lmn__column *col
         return true;
     case NANOARROW_TYPE_LIST:
     case NANOARROW_TYPE_LARGE_LIST:
+    case NANOARROW_TYPE_MAP:
+        column->is_map = view->type == NANOARROW_TYPE_MAP;
         column->kind = LMN__COLUMN_LIST;
         return true;
     case NANOARROW_TYPE_FIXED_SIZE_LIST:

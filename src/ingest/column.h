@@ -23,7 +23,7 @@ enum lmn__column_kind {
     LMN__COLUMN_TIMESTAMP, /* in `unit_nanos` */
     LMN__COLUMN_TEXT,
     LMN__COLUMN_BINARY, /* as base64 */
-    LMN__COLUMN_LIST,
+    LMN__COLUMN_LIST,   /* maps too */
     LMN__COLUMN_FIXED_LIST,
     LMN__COLUMN_STRUCT
 };
@@ -33,7 +33,8 @@ struct lmn__column {
     const char *name; /* the schema's */
     const char *type; /* Arrow's name of it, for messages */
     bool nullable;
-    bool zoned; /* TIMESTAMP: texts must tell their zone */
+    bool zoned;  /* TIMESTAMP: texts must tell their zone */
+    bool is_map; /* LIST: the child is a struct of key and value */
     uint32_t bits;
     int64_t unit_nanos;
     int32_t precision, scale;

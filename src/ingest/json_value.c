@@ -170,6 +170,42 @@ static enum lmn_status fill_list(struct reading *r, struct lmn__column *column,
     return lmn__json_bad(r->json, err);
 }
 
+/* An object's names are the keys of a map. */
+static enum lmn_status fill_entry(struct reading *r, struct lmn__column *entry,
+                                  struct lmn_error *err)
+{
+    struct lmn__span name;
+    enum lmn_status st = lmn__column_open(entry, err);
+
+    if (st != LMN_OK)
+        return st;
+    if (!lmn__json_name(r->json, &name))
+        return lmn__json_bad(r->json, err);
+    st = lmn__column_put_text(&entry->child[0], name, err);
+    return st == LMN_OK ? fill_value(r, &entry->child[1], err) : st;
+}
+
+static enum lmn_status fill_map(struct reading *r, struct lmn__column *column,
+                                struct lmn_error *err)
+{
+    bool more, first = true;
+    enum lmn_status st = lmn__column_open(column, err);
+
+    if (st != LMN_OK)
+        return st;
+    if (!lmn__json_enter(r->json))
+        return lmn__json_bad(r->json, err);
+    while (lmn__json_item(r->json, LMN__JSON_OBJECT, first, &more)) {
+        if (!more)
+            return LMN_OK;
+        first = false;
+        st = fill_entry(r, &column->child[0], err);
+        if (st != LMN_OK)
+            return st;
+    }
+    return lmn__json_bad(r->json, err);
+}
+
 /* The field of that name; most objects have their fields in the order of the first. */
 static struct lmn__column *find_field(struct lmn__column *column, struct lmn__span name,
                                       uint32_t *expected)
@@ -251,6 +287,8 @@ static enum lmn_status fill_value(struct reading *r, struct lmn__column *column,
         return fill_list(r, column, err);
     if (kind == LMN__JSON_OBJECT && column->kind == LMN__COLUMN_STRUCT)
         return fill_struct(r, column, err);
+    if (kind == LMN__JSON_OBJECT && column->is_map)
+        return fill_map(r, column, err);
     if (kind >= LMN__JSON_ARRAY)
         return wrong_kind(column, kind, err);
     if (!lmn__json_scalar(r->json, &text))

@@ -490,6 +490,33 @@ def test_create__columns_without_rows(leman, tmp_path):
     assert package.open(tmp_path / "u").schema == package.open(tmp_path / "t").schema
 
 
+def test_create__maps_and_dictionaries(leman, tmp_path):
+    file = tmp_path / "rows.jsonl"
+    file.write_text(
+        '{"m": {"a": 1, "b": null}}\n{"m": null}\n{"m": {}}\n{"m": [{"key": "c", "value": 2}]}\n'
+    )
+    schema = "m map<string, int16>, d dictionary<int8, large_string> not null"
+    made = ("create", tmp_path / "t", "--schema", schema, "--data-version", "2.2")
+    ok(leman(*made))
+    assert package.open(tmp_path / "t").schema == pa.schema(
+        [
+            pa.field("m", pa.map_(pa.string(), pa.int16())),
+            pa.field("d", pa.dictionary(pa.int8(), pa.large_string()), nullable=False),
+        ]
+    )
+    kinds = [column["type"] for column in lines(leman("columns", tmp_path / "t", "--json"))]
+    assert kinds == ["map<string, int16>", "dictionary<int8, large_string>"]
+    options = ("--schema", f"m {kinds[0]}", "--data-version", "2.2")
+    ok(leman("create", tmp_path / "u", file, *options))
+    values = [[("a", 1), ("b", None)], None, [], [("c", 2)]]
+    assert package.open(tmp_path / "u").to_arrow()["m"].to_pylist() == values
+    file.write_text('{"m": {"a": "x"}}\n')
+    fails(leman("create", tmp_path / "v", file, *options), 2, "value", "int16", "a string")
+    options = ("--schema", f"m {kinds[1]}")
+    fails(leman("create", tmp_path / "v", file, *options), 2, '"m"', "text cannot fill")
+    assert not (tmp_path / "v").exists()
+
+
 @pytest.mark.parametrize(
     ("schema", "part"),
     [
@@ -500,6 +527,10 @@ def test_create__columns_without_rows(leman, tmp_path):
         ("id int64,", "the name of a column"),
         ("id list<int64", '">"'),
         ("id list<int64>[x]", "number of items"),
+        ("id map<string>", '"," is wanted at ">"'),
+        ("id map<string, int64", '">"'),
+        ("id dictionary<string, int64>", "whole number"),
+        ("id dictionary<list<int8>, int64>", "whole number"),
         ("id struct<>", "the name of a column"),
         ("id timestamp[y]", "a type"),
         ("id time32[ns]", "a type"),
@@ -522,10 +553,17 @@ def test_create__columns_of_a_file_that_has_types(leman, tmp_path):
 
 
 def test_columns__widen(leman, tmp_path):
-    ok(leman("create", tmp_path / "t", "--schema", "id int8, s struct<x: int16>"))
+    columns = "id int8, s struct<x: int16>, tags list<int8>, boxes list<struct<x: float>>"
+    ok(leman("create", tmp_path / "t", "--schema", columns))
     ok(leman("columns", tmp_path / "t", "--widen", "id=int64", "--widen", "s.x=double"))
+    ok(leman("columns", tmp_path / "t", "--widen", "tags=list<int32>", "--widen", "boxes.x=double"))
     assert package.open(tmp_path / "t").schema == pa.schema(
-        {"id": pa.int64(), "s": pa.struct({"x": pa.float64()})}
+        {
+            "id": pa.int64(),
+            "s": pa.struct({"x": pa.float64()}),
+            "tags": pa.list_(pa.int32()),
+            "boxes": pa.list_(pa.struct({"x": pa.float64()})),
+        }
     )
     fails(leman("columns", tmp_path / "t", "--widen", "id=int8"), 2, "int64", "int8")
     fails(leman("columns", tmp_path / "t", "--widen", "id=nope"), 2, "a type")
