@@ -5,6 +5,7 @@ import os
 
 from leman import _core
 from leman.data import as_schema
+from leman.elsewhere import no_method
 from leman.table import Table
 
 _SCHEME = "file://"
@@ -26,6 +27,9 @@ class Database:
 
     def __repr__(self):
         return f"<leman.Database {self._root!r}>"
+
+    def __getattr__(self, name):
+        raise no_method("database", name)
 
     @property
     def uri(self):

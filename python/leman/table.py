@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from leman import _core
 from leman.arrow import Batch, Scan, pyarrow
 from leman.data import Rows, as_schema
+from leman.elsewhere import no_method
 from leman.file import RowBlobFile, row_numbers
 from leman.filled import FilledColumns
 from leman.ingest import Generators, Load, Source
@@ -14,30 +15,6 @@ from leman.literal import literal
 from leman.merge import MergeBuilder
 from leman.refill import Refills
 from leman.versions import Versions, version_options
-
-# What users of LanceDB and pylance try, and where it is.
-_ELSEWHERE = {
-    "search": "for vector or full-text search open the same directory with LanceDB; "
-    "rows are read by scan(), with where= as a filter",
-    "vector_search": "for vector search open the same directory with LanceDB",
-    "query": "rows are read by scan(columns=, where=, limit=)",
-    "create_index": "open the same directory with LanceDB to build indices",
-    "create_scalar_index": "open the same directory with LanceDB to build indices",
-    "create_fts_index": "open the same directory with LanceDB to build indices",
-    "drop_index": "open the same directory with LanceDB",
-    "list_indices": "open the same directory with LanceDB",
-    "to_lance": "lance.dataset(table.path) opens the same table",
-    "to_polars": "polars.DataFrame(table.scan()) takes the rows",
-    "optimize": "call compact(), then cleanup()",
-    "compact_files": "it is called compact()",
-    "cleanup_old_versions": "it is called cleanup()",
-    "to_batches": "scan() iterates over batches",
-    "to_table": "it is called to_arrow(); scan() takes columns, where and limit",
-    "scanner": "it is called scan()",
-    "get_errors": "it is called errors(column)",
-    "get_failed_row_addresses": "where=\"leman_state('column') = 'failed'\" selects failed rows",
-    "cleanup_checkpoints": "leman discard JOB drops what a job has not committed",
-}
 
 
 def write_options(
@@ -107,9 +84,7 @@ class Table(Versions, FilledColumns, Refills):
         return f"<leman.Table {self._name!r}: version {self.version}, {len(self)} rows>"
 
     def __getattr__(self, name):
-        if name in _ELSEWHERE:
-            raise AttributeError(f"a table has no {name}(): {_ELSEWHERE[name]}")
-        raise AttributeError(f"'Table' object has no attribute {name!r}")
+        raise no_method("table", name)
 
     def __len__(self):
         return self.count_rows()

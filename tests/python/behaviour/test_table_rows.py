@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What goes into a table comes out of it: data of every form, in order, by position and by id."""
 
+import copy
+
 import leman
 import numpy as np
 import pyarrow as pa
@@ -260,9 +262,29 @@ def test_info_says_what_the_version_is_made_of(db):
     assert info["data_bytes"] > 0
 
 
-@pytest.mark.parametrize("name", ["search", "create_index", "optimize", "to_lance"])
-def test_names_of_lancedb_say_what_to_use_instead(db, name):
+@pytest.mark.parametrize(
+    ("name", "instead"),
+    [
+        ("search", r"LanceDB.*scan\(\)"),
+        ("create_index", "LanceDB"),
+        ("index_stats", "LanceDB"),
+        ("optimize", r"compact\(\)"),
+        ("to_lance", "lance.dataset"),
+        ("take_offsets", r"take\(\)"),
+        ("merge", r"add_columns.*upsert"),
+        ("create_branch", "branch=name"),
+    ],
+)
+def test_names_of_lancedb_say_what_to_use_instead(db, name, instead):
     table = db.create_table("t", {"x": [1]})
     assert not hasattr(table, name)
-    with pytest.raises(AttributeError, match="LanceDB|compact|lance.dataset"):
+    with pytest.raises(AttributeError, match=rf"a table has no {name}\(\): .*{instead}"):
         getattr(table, name)
+
+
+def test_names_of_lancedb_databases_say_what_to_use_instead(db):
+    with pytest.raises(AttributeError, match=r"a database has no drop_all_tables\(\): drop_table"):
+        db.drop_all_tables()
+    with pytest.raises(AttributeError, match="'Database' object has no attribute 'nothing'"):
+        db.nothing  # noqa: B018
+    assert copy.copy(db).list_tables() == []
