@@ -236,7 +236,7 @@ enum lmn_status lmn__crew_take(struct lmn_env *env, const struct lmn__crew_kind 
     worker = take_idle(text);
     if (worker != NULL) {
         lmn__free(env, text);
-        memset(worker->shared.memory, 0, worker->shared.bytes);
+        lmn__shelf_reset(worker->shared.memory, worker->threads);
         worker->warm = true;
         *worker_out = worker;
         return LMN_OK;

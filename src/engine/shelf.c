@@ -36,6 +36,15 @@ struct lmn__board *lmn__shelf_board(void *memory, uint32_t thread, uint32_t whic
                                          number * LMN__BOARD_BYTES);
 }
 
+void lmn__shelf_reset(void *memory, uint32_t threads)
+{
+    memset(memory, 0, boards_at());
+    for (uint32_t i = 0; i < threads; i++) {
+        for (uint32_t k = 0; k < LMN__BOARDS; k++)
+            lmn__board_clear(lmn__shelf_board(memory, i, k), 0);
+    }
+}
+
 void lmn__board_clear(struct lmn__board *board, uint64_t task)
 {
     atomic_store(&board->used, 0);

@@ -33,6 +33,10 @@ struct lmn__board_item {
 /* Bytes of shared memory for the pages and shelves of `threads` threads. */
 size_t lmn__shelf_memory_bytes(uint32_t threads);
 
+/* Pages and boards of `threads` threads as they are in new memory; what lies on boards is not
+ * touched, because most of that memory has never been. */
+void lmn__shelf_reset(void *memory, uint32_t threads);
+
 /* Board `which` of a thread. */
 struct lmn__board *lmn__shelf_board(void *memory, uint32_t thread, uint32_t which);
 

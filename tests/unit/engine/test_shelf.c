@@ -2,6 +2,7 @@
 /* Rows that outlive the worker that finished them. */
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "check.h"
 #include "engine/saved.h"
@@ -51,6 +52,27 @@ static void test_board__round_trip(void **state)
     CHECK_EQ(count_items(lmn__shelf_board(shared.memory, 1, 0)), 0);
     lmn__board_clear(board, 8);
     CHECK_EQ(count_items(board), 0);
+    lmn__shared_close(&shared);
+}
+
+/* What a job left is gone for the next, and memory that nobody has used stays so. */
+static void test_shelf__reset(void **state)
+{
+    struct lmn__shared shared = make_shelves(2);
+    struct lmn__page *page = shared.memory;
+    struct lmn__board *board = lmn__shelf_board(shared.memory, 1, 1);
+    struct stat info;
+
+    (void)state;
+    atomic_store(&page[1].rows, 5);
+    lmn__board_clear(board, 7);
+    CHECK(lmn__board_put(board, 100, 3, "seven b", 7));
+    lmn__shelf_reset(shared.memory, 2);
+    CHECK_EQ(atomic_load(&page[1].rows), 0);
+    CHECK_EQ(atomic_load(&board->task), 0);
+    CHECK_EQ(count_items(board), 0);
+    CHECK_EQ(fstat(shared.fd, &info), 0);
+    CHECK(info.st_blocks * 512 < LMN__BOARD_BYTES);
     lmn__shared_close(&shared);
 }
 
@@ -156,8 +178,11 @@ static void test_saved__faults(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_board__round_trip), cmocka_unit_test(test_board__full),
-        cmocka_unit_test(test_board__corrupt),    cmocka_unit_test(test_saved__by_unit_and_row),
+        cmocka_unit_test(test_board__round_trip),
+        cmocka_unit_test(test_shelf__reset),
+        cmocka_unit_test(test_board__full),
+        cmocka_unit_test(test_board__corrupt),
+        cmocka_unit_test(test_saved__by_unit_and_row),
         cmocka_unit_test(test_saved__faults),
     };
 
