@@ -30,29 +30,24 @@ def to_numpy(batch):
     return {name: _column(rows.column(i)) for i, name in enumerate(rows.schema.names)}
 
 
-def to_torch(batch):
+def to_torch(batch, pin_memory=False):
     """The same as ``to_numpy()``, with tensors for arrays and lists of str for texts.
 
     Numbers with nulls have no tensor: leave them out by a filter, or fill them in a transform.
     """
     rows = _to_arrow(batch)
     return {
-        name: _tensor(_column(rows.column(i), parted=False), name)
+        name: _tensor(_column(rows.column(i), parted=False), name, pin_memory)
         for i, name in enumerate(rows.schema.names)
     }
 
 
 def to_pinned_torch(batch):
-    """The same as ``to_torch()``, in memory from which a GPU copies while it computes."""
-    return _pinned(to_torch(batch))
+    """The same as ``to_torch()``, in memory from which a GPU copies while it computes.
 
-
-def _pinned(value):
-    if isinstance(value, dict):
-        return {key: _pinned(item) for key, item in value.items()}
-    if isinstance(value, list):
-        return [_pinned(item) for item in value]
-    return value.pin_memory() if hasattr(value, "pin_memory") else value
+    A column is copied there as a whole: its rows are pieces of one pinned tensor.
+    """
+    return to_torch(batch, pin_memory=True)
 
 
 def can_pin():
@@ -62,17 +57,17 @@ def can_pin():
     return torch.cuda.is_available() and not torch.cuda._is_in_bad_fork()
 
 
-def _tensor(value, name):
+def _tensor(value, name, pin_memory):
     import numpy
     import torch
 
     if isinstance(value, dict):
-        return {key: _tensor(item, f"{name}.{key}") for key, item in value.items()}
+        return {key: _tensor(item, f"{name}.{key}", pin_memory) for key, item in value.items()}
     if isinstance(value, _Pieces):
-        first, last = value.ends[0], value.ends[-1]
-        return list(torch.from_numpy(value.items[first:last]).split(value.sizes()))
+        whole = _tensor(value.items[value.ends[0] : value.ends[-1]], name, pin_memory)
+        return list(whole.split(value.sizes()))
     if isinstance(value, list):
-        return [None if item is None else _tensor(item, name) for item in value]
+        return [None if item is None else _tensor(item, name, pin_memory) for item in value]
     if isinstance(value, numpy.ma.MaskedArray):
         raise ValueError(
             f"column {name!r} has nulls, which a tensor cannot hold: "
@@ -80,7 +75,8 @@ def _tensor(value, name):
         )
     if value.dtype.kind in "OmM":
         return value.tolist()
-    return torch.from_numpy(value)
+    tensor = torch.from_numpy(value)
+    return tensor.pin_memory() if pin_memory else tensor
 
 
 class _Pieces:

@@ -5,6 +5,8 @@ tests/requirements-training.txt installs them.
 """
 
 import json
+import subprocess
+import sys
 
 import leman
 import pyarrow as pa
@@ -48,8 +50,50 @@ def test_torch_pins_where_there_is_a_gpu(table):
     torch = pytest.importorskip("torch")
     batch = next(table.feed(format="torch", batch_size=8))
     assert batch["x"].is_pinned() == batch["words"][0].is_pinned() == torch.cuda.is_available()
+    places = {item.untyped_storage().data_ptr() for item in batch["words"]}
+    assert len(places) == 1  # the rows are pieces of one tensor, which is copied at once
     batch = next(table.feed(format="torch", batch_size=8, pin_memory=False))
     assert not batch["x"].is_pinned()
+
+
+def test_torch_copies_while_a_gpu_computes(table):
+    torch = pytest.importorskip("torch")
+    if not torch.cuda.is_available():
+        pytest.skip("there is no GPU")
+    feed = table.feed(format="torch", batch_size=ROWS, columns=["id", "words"], shuffle=False)
+    batch = next(feed)
+    stream = torch.cuda.Stream()
+    with torch.cuda.stream(stream):
+        torch.cuda._sleep(2_000_000_000)  # cycles: the copies stand behind about a second of work
+        copies = [batch["id"].to("cuda", non_blocking=True)]
+        copies += [words.to("cuda", non_blocking=True) for words in batch["words"][:8]]
+        assert not stream.query()  # the calls came back before the work was done
+    stream.synchronize()
+    assert copies[0].tolist() == list(range(ROWS))
+    assert [copy.tolist() for copy in copies[1:]] == [list(range(i % 4)) for i in range(8)]
+
+
+def test_torch_ranks_of_a_group(table, tmp_path):
+    """Rank and world size are those of torch.distributed, in processes of their own."""
+    torch = pytest.importorskip("torch")
+    if not torch.distributed.is_available():
+        pytest.skip("torch has no distributed part")
+    program = """
+import sys
+import leman, torch
+torch.distributed.init_process_group(
+    "gloo", init_method=f"file://{sys.argv[2]}", rank=int(sys.argv[3]), world_size=2)
+feed = leman.open(sys.argv[1]).feed(columns="id", seed=5, epochs=1, batch_size=30, pin=False)
+print(*(i for batch in feed for i in batch["id"].to_pylist()))
+torch.distributed.destroy_process_group()
+"""
+    words = [sys.executable, "-c", program, table.path, str(tmp_path / "group")]
+    ranks = [subprocess.Popen([*words, str(i)], stdout=subprocess.PIPE) for i in range(2)]
+    seen = [[int(word) for word in rank.communicate(timeout=120)[0].split()] for rank in ranks]
+    options = {"columns": "id", "seed": 5, "epochs": 1, "batch_size": 30, "world_size": 2}
+    for rank in range(2):
+        expected = table.feed(rank=rank, **options)
+        assert seen[rank] == [i for batch in expected for i in batch["id"].to_pylist()]
 
 
 def test_torch_trains(table):
