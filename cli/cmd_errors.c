@@ -8,7 +8,7 @@
 enum { SHOWN = 20 };
 
 /* The columns of lmn_table_errors(). */
-enum { ROW_ID, TYPE, MESSAGE, TRACEBACK, INPUTS, ATTEMPTS, JOB, TIME };
+enum { ROW_ID, TYPE, MESSAGE, TRACEBACK, INPUTS, ATTEMPTS, JOB, TIME, FUNCTION, REPEAT };
 
 struct arguments {
     const char *path, *column, *version;
@@ -73,6 +73,7 @@ static void print_error(const struct ArrowArray *batch, int64_t row)
     print_member(batch, JOB, row, "\n    job: ");
     print_member(batch, TIME, row, ", ");
     print_member(batch, TRACEBACK, row, "\n    ");
+    print_member(batch, REPEAT, row, "\n    repeat: ");
     printf("\n");
 }
 

@@ -68,7 +68,8 @@ LMN_API LMN_MUST_USE enum lmn_status lmn_table_get_function(struct lmn_table *ta
 
 /*
  * The failed cells of a column as a stream, by rising row id: row_id, type, message, traceback,
- * inputs, attempts, job, time, function. Of each cell the newest record is shown; members that it
+ * inputs, attempts, job, time, function, repeat (a line of Python that calls the function for the
+ * row again). Of each cell the newest record is shown; members that it
  * does not have, and all but the row id where a record is lost, are null. Cells that were computed
  * since are left out. The stream is as one of lmn_table_scan(); the caller releases it.
  *

@@ -133,6 +133,10 @@ static enum lmn_status add_failed(struct narrowing *narrowing, uint64_t row,
     lmn__buf_printf(records, "{\"type\": \"%s\", \"message\": ",
                     failure->status == LMN_E_INVALID ? "InvalidError" : "FunctionError");
     lmn__json_put_quoted(records, failure->message, strlen(failure->message));
+    if (narrowing->call->row_id != NULL)
+        lmn__buf_printf(records, ", \"repeat\": \"%.100s.test(table, row_ids=[%llu])\"",
+                        worker->function->function->name,
+                        (unsigned long long)narrowing->call->row_id[row]);
     lmn__buf_printf(records, ", \"attempts\": 1}");
     lmn__buf_put_u8(records, 0);
     st = lmn__buf_status(records, "error records", err);

@@ -3,6 +3,7 @@
  * A row whose call ends its worker each time gets a failed cell, which the driver itself computes
  * and enters: it reads the row for its fingerprint, and writes a null for its value.
  */
+#include <stdio.h>
 #include <string.h>
 
 #include "base/json_write.h"
@@ -65,11 +66,32 @@ static enum lmn_status open_own(struct lmn_job *job, struct lmn__job_fill *fill,
     return st;
 }
 
+/* What becomes of the error record: how the worker ended. */
+static enum lmn_status describe(const char *death, const char *function, uint64_t row_id,
+                                struct lmn__buf *record, struct lmn_error *err)
+{
+    const char *type = strncmp(death, "timeout", 7) == 0  ? "TimeoutError"
+                       : strncmp(death, "memory", 6) == 0 ? "MemoryError"
+                                                          : "WorkerDied";
+    struct lmn__json_writer writer = { record, false };
+    char repeat[160];
+
+    snprintf(repeat, sizeof repeat, "%.100s.test(table, row_ids=[%llu])", function,
+             (unsigned long long)row_id);
+    lmn__json_open(&writer, NULL, '{');
+    lmn__json_text(&writer, "type", type);
+    lmn__json_text(&writer, "message", death);
+    lmn__json_text(&writer, "repeat", repeat);
+    lmn__json_close(&writer, '}');
+    return lmn__buf_status(record, "an error record", err);
+}
+
 static enum lmn_status write_cell(struct lmn__job_fill *fill, const struct lmn__job_unit *unit,
-                                  struct lmn__row_range row, struct lmn__span record,
+                                  struct lmn__row_range row, const char *death,
                                   struct lmn__buf *receipt, struct lmn_error *err)
 {
-    struct lmn__receipt_error error = { .row = row.first, .record = record };
+    struct lmn__receipt_error error = { .row = row.first };
+    struct lmn__buf record;
     struct lmn__input_rows rows = { 0 };
     struct ArrowArray cell = { 0 };
     struct lmn__page_sink_rows written = { .fragment_id = unit->fragment->id,
@@ -83,8 +105,12 @@ static enum lmn_status write_cell(struct lmn__job_fill *fill, const struct lmn__
                                            .error_count = 1 };
     enum lmn_status st = lmn__inputs_enter(&fill->inputs, unit->fragment->id, err);
 
+    lmn__buf_init(&record, fill->inputs.env, 0);
     if (st == LMN_OK)
         st = lmn__inputs_read(&fill->inputs, &row, 1, &rows, err);
+    if (st == LMN_OK)
+        st = describe(death, fill->function.name, rows.row_id[0], &record, err);
+    error.record = (struct lmn__span){ record.data, record.len };
     if (st == LMN_OK)
         st = lmn__outputs_failed(&fill->outputs, 1, rows.fingerprint, &cell, err);
     fill->own_fragment = unit->fragment->id;
@@ -94,21 +120,8 @@ static enum lmn_status write_cell(struct lmn__job_fill *fill, const struct lmn__
     if (cell.release != NULL)
         cell.release(&cell);
     lmn__input_rows_free(&rows);
+    lmn__buf_deinit(&record);
     return st;
-}
-
-/* What becomes of the error record: how the worker ended. */
-static void describe(const char *death, struct lmn__buf *record)
-{
-    const char *type = strncmp(death, "timeout", 7) == 0  ? "TimeoutError"
-                       : strncmp(death, "memory", 6) == 0 ? "MemoryError"
-                                                          : "WorkerDied";
-    struct lmn__json_writer writer = { record, false };
-
-    lmn__json_open(&writer, NULL, '{');
-    lmn__json_text(&writer, "type", type);
-    lmn__json_text(&writer, "message", death);
-    lmn__json_close(&writer, '}');
 }
 
 enum lmn_status lmn__job_fail_row(struct lmn_job *job, const struct lmn__action *action,
@@ -116,24 +129,18 @@ enum lmn_status lmn__job_fail_row(struct lmn_job *job, const struct lmn__action 
 {
     const struct lmn__job_unit *unit = &job->unit[action->unit];
     struct lmn__job_fill *fill = &job->fill[unit->fill];
-    struct lmn__buf record, receipt;
+    struct lmn__buf receipt;
     struct lmn__row_range row;
     enum lmn_status st;
 
     lmn__job_rows(unit, action->rows, &row);
-    lmn__buf_init(&record, job->env, 0);
     lmn__buf_init(&receipt, job->env, 0);
-    describe(job->worker[action->worker].death, &record);
-    st = lmn__buf_status(&record, "an error record", err);
+    st = open_own(job, fill, unit->version, err);
     if (st == LMN_OK)
-        st = open_own(job, fill, unit->version, err);
-    if (st == LMN_OK)
-        st = write_cell(fill, unit, row, (struct lmn__span){ record.data, record.len }, &receipt,
-                        err);
+        st = write_cell(fill, unit, row, job->worker[action->worker].death, &receipt, err);
     if (st == LMN_OK)
         st = lmn__job_enter(job, unit->fill, action->receipt,
                             (struct lmn__span){ receipt.data, receipt.len }, err);
-    lmn__buf_deinit(&record);
     lmn__buf_deinit(&receipt);
     return st;
 }

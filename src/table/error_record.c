@@ -6,7 +6,7 @@
 #include "base/math.h"
 
 const char *const lmn__error_text_name[LMN__ERROR_TEXTS] = {
-    "type", "message", "traceback", "inputs", "job", "time", "function",
+    "type", "message", "traceback", "inputs", "job", "time", "function", "repeat",
 };
 
 enum lmn_status lmn__error_record_parse(struct lmn__span line, struct lmn__error_record *record_out,

@@ -16,6 +16,7 @@ enum lmn__error_text {
     LMN__ERROR_JOB,
     LMN__ERROR_TIME,
     LMN__ERROR_FUNCTION,
+    LMN__ERROR_REPEAT,
     LMN__ERROR_TEXTS
 };
 

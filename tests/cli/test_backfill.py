@@ -140,13 +140,19 @@ def test_failed_row(leman, fill, path):
     check_values(path, without=[13])
     shown = leman("errors", path, "out", "--json").stdout.decode()
     assert '\\"13\\" is not for me' in shown
+    assert (
+        "\n    repeat: bad.test(table, row_ids=[13])\n"
+        in leman("errors", path, "out").stdout.decode()
+    )
 
 
 def test_crash(leman, fill, path):
     done = result(fill("crash", "--inputs", "n", "--json"), 3)
     assert done["rows_failed"] == 1 and done["worker_deaths"] >= 2
     check_values(path, without=[13])
-    assert "signal 11" in leman("errors", path, "out", "--json").stdout.decode()
+    shown = leman("errors", path, "out").stdout.decode()
+    assert "signal 11" in shown
+    assert "\n    repeat: crash.test(table, row_ids=[13])\n" in shown
 
 
 def test_timeout_of_a_call(leman, fill, path):

@@ -11,8 +11,8 @@
 #include "stores.h"
 #include "table/error_record.h"
 
-enum { ROWS = 12, FRAGMENT_ROWS = 6, COLUMNS = 9 };
-enum { ROW_ID, TYPE, MESSAGE, TRACEBACK, INPUTS, ATTEMPTS, JOB, TIME, FUNCTION };
+enum { ROWS = 12, FRAGMENT_ROWS = 6, COLUMNS = 10 };
+enum { ROW_ID, TYPE, MESSAGE, TRACEBACK, INPUTS, ATTEMPTS, JOB, TIME, FUNCTION, REPEAT };
 
 static const char *const input[] = { "number" };
 
@@ -96,7 +96,7 @@ static void test_errors__newest_of_failed(void **state)
         "{\"row_id\":7,\"type\":\"OSError\",\"message\":\"new\\n\\u00e4\\ud83d\\ude00\","
         "\"attempts\":3,"
         "\"inputs\":{\"number\": 21},\"job\":\"j2\",\"time\":\"2026-01-02T00:00:00Z\",\"function\":"
-        "\"2a\"}\n{\"row_id\":5,\"type\":\"X\",\"time\":\"2027\"}\n");
+        "\"2a\",\"repeat\":\"f.test()\"}\n{\"row_id\":5,\"type\":\"X\",\"time\":\"2027\"}\n");
     put(store, dir, "a.jsonl",
         "{\"row_id\":7,\"type\":\"ValueError\",\"message\":\"old\",\"time\":\"2026-01-01T00:00:"
         "00Z\"}\n"
@@ -115,6 +115,8 @@ static void test_errors__newest_of_failed(void **state)
     CHECK_SHOWN(table, 1, JOB, "j2");
     CHECK_SHOWN(table, 1, TIME, "2026-01-02T00:00:00Z");
     CHECK_SHOWN(table, 1, FUNCTION, "2a");
+    CHECK_SHOWN(table, 0, REPEAT, "-");
+    CHECK_SHOWN(table, 1, REPEAT, "f.test()");
     fill_cells(table, "filled", fill_ok, 0);
     CHECK_EQ(show(table, 0, ROW_ID, text), 0);
     lmn_table_release(table);
