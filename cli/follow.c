@@ -16,12 +16,12 @@ static uint64_t number(struct piece record, const char *key)
     return piece_number(piece_member(record, key));
 }
 
-static bool is_running(struct piece record)
+bool follow_is_running(const char *record)
 {
     static const char *const running[] = { "planning", "waiting", "running", "stopping" };
     char state[32];
 
-    piece_text(piece_member(record, "state"), state, sizeof state);
+    piece_text(piece_member(piece_of(record), "state"), state, sizeof state);
     for (size_t i = 0; i < sizeof running / sizeof running[0]; i++) {
         if (strcmp(state, running[i]) == 0)
             return true;
@@ -99,7 +99,7 @@ enum lmn_status follow_job(struct lmn_table *table, const char *id, struct lmn_e
         st = lmn_job_records(table, id, &text, err);
         if (st != LMN_OK)
             break;
-        running = is_running(piece_of(text));
+        running = follow_is_running(text);
         if (running)
             show(&view, piece_of(text));
         lmn_text_free(text);

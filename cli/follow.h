@@ -13,6 +13,9 @@
  */
 enum lmn_status follow_job(struct lmn_table *table, const char *id, struct lmn_error *err);
 
+/* Does the job of this record run? */
+bool follow_is_running(const char *record);
+
 /* The exit code for the end of a job, by its record. */
 int follow_exit_code(const char *record);
 

@@ -161,6 +161,39 @@ def test_c_functions(leman, path, tmp_path):
     assert len(found) == ROWS // 10
 
 
+WAITING = """
+import os, time
+import leman
+
+@leman.udf(batch_size=1)
+def waiting(n: int) -> int:
+    print("begun", n, flush=True)
+    while not os.path.exists(os.environ["GATE"]):
+        time.sleep(0.01)
+    return n
+"""
+
+
+@pytest.mark.parametrize("form", [[], ["--json"]])
+def test_follow_shows_lines_as_they_come(path, tmp_path, monkeypatch, form):
+    gate = tmp_path / "gate"
+    monkeypatch.setenv("GATE", str(gate))
+    (tmp_path / "waiting.py").write_text(WAITING)
+    fill = [COMMAND, "backfill", path, "m", "--fn", f"{tmp_path}/waiting.py:waiting"]
+    fill += ["--concurrency", "1", "--job-id", "mine", "--detach"]
+    subprocess.run(fill, check=True, capture_output=True)
+    follow = [COMMAND, "logs", "mine", "--follow", *form]
+    with subprocess.Popen(follow, stdout=subprocess.PIPE, text=True) as watching:
+        first = watching.stdout.readline()  # while the job waits
+        gate.touch()
+        lines = [first, *watching.stdout]
+    assert watching.returncode == 0
+    if form:
+        assert [json.loads(line)["text"] for line in lines] == [f"begun {n}" for n in range(ROWS)]
+    else:
+        assert [line.split("  ")[-1] for line in lines] == [f"begun {n}\n" for n in range(ROWS)]
+
+
 def test_wrong_calls(leman, path):
     done = leman("logs", "none")
     assert done.returncode == 2 and b'no job "none"' in done.stderr
