@@ -46,6 +46,11 @@ struct lmn_assignment *assignments_read(PyObject *pairs, uint32_t *count_out);
  */
 PyObject *end_write(PyObject *op, enum lmn_status st, const struct lmn_error *err);
 
+/* A method that asks for a text of a column: the text, or None where there is none. */
+typedef enum lmn_status (*table_text_fn)(struct lmn_table *table, const char *column,
+                                         char **text_out, struct lmn_error *err);
+PyObject *table_ask_text(PyObject *op, PyObject *args, table_text_fn ask);
+
 /* Methods: table_read.c */
 PyObject *table_scan(PyObject *op, PyObject *args, PyObject *kwargs);
 PyObject *table_next(PyObject *op, PyObject *capsule);

@@ -37,8 +37,7 @@ PyObject *table_set_function(PyObject *op, PyObject *args)
     return end_write(op, st, &err);
 }
 
-/* function(column): what is recorded, or None. */
-PyObject *table_function(PyObject *op, PyObject *args)
+PyObject *table_ask_text(PyObject *op, PyObject *args, table_text_fn ask)
 {
     const char *column;
     char *text = NULL;
@@ -49,7 +48,7 @@ PyObject *table_function(PyObject *op, PyObject *args)
     if (!PyArg_ParseTuple(args, "s", &column))
         return NULL;
     Py_BEGIN_ALLOW_THREADS
-        st = lmn_table_function(table_of(op), column, &text, &err);
+        st = ask(table_of(op), column, &text, &err);
     Py_END_ALLOW_THREADS
     if (st != LMN_OK)
         return raise_error(state_of(op), &err);
@@ -58,6 +57,12 @@ PyObject *table_function(PyObject *op, PyObject *args)
     made = PyUnicode_FromString(text);
     lmn_text_free(text);
     return made;
+}
+
+/* function(column): what is recorded, or None. */
+PyObject *table_function(PyObject *op, PyObject *args)
+{
+    return table_ask_text(op, args, lmn_table_function);
 }
 
 PyObject *table_cells(PyObject *op, PyObject *args)

@@ -36,41 +36,16 @@ PyObject *table_refill_discard(PyObject *op, PyObject *columns)
     return change_refills(op, columns, lmn_table_refill_discard);
 }
 
-typedef enum lmn_status (*text_fn)(struct lmn_table *table, const char *column, char **text_out,
-                                   struct lmn_error *err);
-
-static PyObject *ask_text(PyObject *op, PyObject *args, text_fn ask)
-{
-    const char *column;
-    char *text = NULL;
-    struct lmn_error err;
-    enum lmn_status st;
-    PyObject *made;
-
-    if (!PyArg_ParseTuple(args, "s", &column))
-        return NULL;
-    Py_BEGIN_ALLOW_THREADS
-        st = ask(table_of(op), column, &text, &err);
-    Py_END_ALLOW_THREADS
-    if (st != LMN_OK)
-        return raise_error(state_of(op), &err);
-    if (text == NULL)
-        Py_RETURN_NONE;
-    made = PyUnicode_FromString(text);
-    lmn_text_free(text);
-    return made;
-}
-
 /* refill_name(column): the name of its refill, or None. */
 PyObject *table_refill_name(PyObject *op, PyObject *args)
 {
-    return ask_text(op, args, lmn_table_refill_name);
+    return table_ask_text(op, args, lmn_table_refill_name);
 }
 
 /* refill_indices(column): the names of its indices, as JSON. */
 PyObject *table_refill_indices(PyObject *op, PyObject *args)
 {
-    return ask_text(op, args, lmn_table_refill_indices);
+    return table_ask_text(op, args, lmn_table_refill_indices);
 }
 
 /* refill_compare(column, samples): counts, and the ids of some rows that differ. */

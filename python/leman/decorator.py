@@ -9,7 +9,7 @@ import re
 import sys
 import typing
 
-from leman import _core, blobs, datatypes, manifest, secret, source
+from leman import _core, datatypes, manifest, secret, source
 from leman.fingerprint import version_of
 from leman.placement import Placement
 from leman.policy import Policy
@@ -81,31 +81,28 @@ def _number(name, value, least, whole=False):
 
 
 class Options:
-    """What the decorator was given."""
+    """What the decorator was given; the signature of ``udf()`` has the defaults."""
 
-    def __init__(
-        self,
-        data_type=None,
-        input_columns=None,
-        version=None,
-        num_cpus=1,
-        num_gpus=0,
-        memory=None,
-        batch_size=None,
-        checkpoint_size=None,
-        timeout=None,
-        on_error=None,
-        field_metadata=None,
-        secrets=None,
-        async_concurrency=None,
-        rate_limit=None,
-        paid=False,
-        parallel_setup=False,
-        **others,
-    ):
+    def __init__(self, **others):
+        given = {name: others.pop(name, value) for name, value in udf.__kwdefaults__.items()}
         self.placement = Placement.of_function(others)
         self.manifest = manifest.of_function(others)
         refuse_options("udf()", others)
+        self._take_columns(given["input_columns"], given["field_metadata"])
+        self._take_resources(given)
+        self.data_type = given["data_type"]
+        self.version = given["version"]
+        self.timeout = _number("timeout", given["timeout"], 0.001)
+        self.policy = Policy(given["on_error"])
+        self.secrets = secret.check_names(given["secrets"])
+        in_flight = given["async_concurrency"]
+        in_flight = ASYNC_CONCURRENCY if in_flight is None else in_flight
+        self.async_concurrency = _number("async_concurrency", in_flight, 1, True)
+        self.rate_limit = as_rate_limit(given["rate_limit"])
+        self.paid = bool(given["paid"])
+        self.parallel_setup = bool(given["parallel_setup"])
+
+    def _take_columns(self, input_columns, field_metadata):
         if isinstance(input_columns, str) or not all(
             isinstance(name, str) for name in input_columns or ()
         ):
@@ -113,23 +110,16 @@ class Options:
         for key, value in (field_metadata or {}).items():
             if not isinstance(key, str) or not isinstance(value, str):
                 raise TypeError(f"field_metadata is texts by text, unlike {key!r}: {value!r}")
-        self.data_type = data_type
         self.input_columns = None if input_columns is None else list(input_columns)
-        self.version = version
-        self.num_cpus = _number("num_cpus", 1 if num_cpus is None else num_cpus, 0)
-        self.num_gpus = _number("num_gpus", 0 if num_gpus is None else num_gpus, 0)
-        self.memory = parse_bytes(memory)
-        self.batch_size = _number("batch_size", batch_size, 1, True)
-        self.checkpoint_size = _number("checkpoint_size", checkpoint_size, 1, True)
-        self.timeout = _number("timeout", timeout, 0.001)
-        self.policy = Policy(on_error)
         self.field_metadata = dict(field_metadata or {})
-        self.secrets = secret.check_names(secrets)
-        given = ASYNC_CONCURRENCY if async_concurrency is None else async_concurrency
-        self.async_concurrency = _number("async_concurrency", given, 1, True)
-        self.rate_limit = as_rate_limit(rate_limit)
-        self.paid = bool(paid)
-        self.parallel_setup = bool(parallel_setup)
+
+    def _take_resources(self, given):
+        for name in ("num_cpus", "num_gpus"):
+            value = udf.__kwdefaults__[name] if given[name] is None else given[name]
+            setattr(self, name, _number(name, value, 0))
+        self.memory = parse_bytes(given["memory"])
+        self.batch_size = _number("batch_size", given["batch_size"], 1, True)
+        self.checkpoint_size = _number("checkpoint_size", given["checkpoint_size"], 1, True)
 
     # Of functions that were stored before these were there.
     secrets = ()
@@ -259,11 +249,6 @@ class Udf:
         self.signature = signature or Signature(
             self.name, function.__call__ if is_object else function, options
         )
-        if options.paid and blobs.fills_blobs(self):
-            raise TypeError(
-                f"{self.name}() gives blobs, which paid=True does not keep one by one; "
-                "checkpoint_size=1 makes each durable before the next call"
-            )
         self._live = None
         if not is_object:
             functools.update_wrapper(self, function)
@@ -387,6 +372,15 @@ class CUdf:
         """The type that it gives for a struct of inputs."""
         return _core.c_function_bind(self.library, self.name, datatypes.capsule(inputs))
 
+    def test(self, table, rows=5, where=None, row_ids=None, *, input_columns=None):
+        """As ``test()`` of a function in Python: in this process, and nothing is written.
+
+        input_columns: what it is given, unless a column of the table is filled by it.
+        """
+        from leman.trial import run_trial
+
+        return run_trial(self, table, rows, where, row_ids, input_columns)
+
 
 class _CSignature:
     """What a function in C does not say before it is bound."""
@@ -456,25 +450,8 @@ def udf(
     paid: each result is durable before the next call is made in its place.
     parallel_setup: workers with GPUs run ``setup()`` beside each other, not one after the other.
     """
-    options = Options(
-        data_type,
-        input_columns,
-        version,
-        num_cpus,
-        num_gpus,
-        memory,
-        batch_size,
-        checkpoint_size,
-        timeout,
-        on_error,
-        field_metadata,
-        secrets,
-        async_concurrency,
-        rate_limit,
-        paid,
-        parallel_setup,
-        **others,
-    )
+    given = {name: value for name, value in locals().items() if name in udf.__kwdefaults__}
+    options = Options(**given, **others)
 
     def decorate(target):
         if isinstance(target, type):
