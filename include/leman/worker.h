@@ -151,6 +151,13 @@ LMN_API void lmn_call_used(const struct lmn_call *call, uint64_t calls, uint64_t
 LMN_API bool lmn_call_stops(const struct lmn_call *call);
 
 /*
+ * Say that a call of the function may have `rows` rows, and that a device had no memory for more.
+ * All workers of the job keep to it from their next task on, and so does a job that goes on with
+ * what this one leaves. Belongs to the thread that runs `apply`.
+ */
+LMN_API void lmn_call_rows_fit(const struct lmn_call *call, uint64_t rows);
+
+/*
  * Keep the result of row `row` of the call, a struct array of one row that stays the caller's: it
  * is durable after the next lmn_call_keep_sync() and outlives whatever happens to this process. One
  * thread at a time; syncing may go on beside it.

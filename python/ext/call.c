@@ -103,6 +103,18 @@ static PyObject *call_stops(PyObject *op, PyObject *unused)
     return call != NULL ? PyBool_FromLong(lmn_call_stops(call)) : NULL;
 }
 
+/* rows_fit(rows) */
+static PyObject *call_rows_fit(PyObject *op, PyObject *args)
+{
+    const struct lmn_call *call = call_of(op);
+    unsigned long long rows;
+
+    if (call == NULL || !PyArg_ParseTuple(args, "K", &rows))
+        return NULL;
+    lmn_call_rows_fit(call, rows);
+    Py_RETURN_NONE;
+}
+
 /* keep(row, array): the capsule of a struct array of one row, which stays as it is. */
 static PyObject *call_keep(PyObject *op, PyObject *args)
 {
@@ -165,6 +177,7 @@ static PyMethodDef call_methods[] = {
     { "permit", call_permit, METH_VARARGS, "Ask for calls that the job's limits have to allow." },
     { "used", call_used, METH_VARARGS, "Count calls, tokens and cost." },
     { "stops", call_stops, METH_NOARGS, "Is the job to stop after what runs?" },
+    { "rows_fit", call_rows_fit, METH_VARARGS, "Say how many rows a call may have." },
     { "keep", call_keep, METH_VARARGS, "Keep the result of a row." },
     { "keep_sync", call_keep_sync, METH_NOARGS, "Make what is kept durable." },
     { NULL, NULL, 0, NULL },

@@ -13,12 +13,14 @@ from leman.meter import Stopped
 def apply_batches(applier, schema, array, output, failure, port=None):
     """The results of a batch as a capsule; rows that fail are null and told to `failure`."""
     wanted = pa.schema(SchemaCapsule(output))
-    batch = pa.record_batch(Batch(schema, array))
+    batch = pa.record_batch(Batch(schema, array)).rename_columns(applier.inputs)
     pieces = []
     try:
         _Narrowing(applier, wanted, batch, failure, port).run(0, batch.num_rows, pieces)
     except Stopped:
         pieces.append([pa.nulls(0, field.type) for field in wanted])  # what is computed counts
+    if port is not None and applier.rows_max is not None:
+        port.rows_fit(applier.rows_max)  # other workers need not find it out
     columns = [
         pa.concat_arrays([piece[i] for piece in pieces]) if len(pieces) != 1 else pieces[0][i]
         for i in range(len(wanted))

@@ -82,6 +82,14 @@ void lmn_call_used(const struct lmn_call *call, uint64_t calls, uint64_t tokens,
         atomic_fetch_add(&page->cost_nano, (uint64_t)(cost * 1e9 + 0.5));
 }
 
+void lmn_call_rows_fit(const struct lmn_call *call, uint64_t rows)
+{
+    const struct lmn__serving_call *own = call->job;
+
+    if (rows > 0 && (own->fill->rows_fit == 0 || rows < own->fill->rows_fit))
+        own->fill->rows_fit = rows;
+}
+
 enum lmn_status lmn_call_keep(const struct lmn_call *call, uint64_t row,
                               const struct ArrowArray *output, struct lmn_error *err)
 {

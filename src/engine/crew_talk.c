@@ -249,16 +249,17 @@ enum lmn_status lmn__job_send_task(struct lmn_job *job, const struct lmn__action
     const struct lmn__job_unit *unit = &job->unit[action->unit];
     struct lmn__job_slot *slot = &job->slot[action->slot];
     struct lmn__crew_worker *crew = job->worker[action->slot / job->threads].crew;
-    struct lmn__task_message task = { .task = action->task,
-                                      .fill = unit->fill,
-                                      .version = unit->version,
-                                      .fragment_id = unit->fragment->id,
-                                      .layout = unit->fragment->layout,
-                                      .ordinal = action->rows.first,
-                                      .batch_rows_max = action->batch_rows_max,
-                                      .gaps_are_dead = unit->fragment->whole,
-                                      .looks = lmn__machine_counts(job->machine).deaths +
-                                               job->moves };
+    struct lmn__task_message task = {
+        .task = action->task,
+        .fill = unit->fill,
+        .version = unit->version,
+        .fragment_id = unit->fragment->id,
+        .layout = unit->fragment->layout,
+        .ordinal = action->rows.first,
+        .batch_rows_max = lmn__job_fit(&job->fill[unit->fill], action->batch_rows_max),
+        .gaps_are_dead = unit->fragment->whole,
+        .looks = lmn__machine_counts(job->machine).deaths + job->moves
+    };
     struct lmn__channel *channel;
     struct lmn__row_range *range;
     uint64_t room = unit->fragment->todo_count, count;
@@ -365,6 +366,7 @@ static enum lmn_status hear_result(struct lmn_job *job, uint32_t number,
     job->offered.bytes = result->receipt;
     job->bytes_written += result->bytes;
     slot->bytes += result->bytes;
+    lmn__job_take_fit(job, &job->fill[job->offered.fill], result->rows_fit);
     return lmn__job_tell(job, event, err);
 }
 

@@ -91,6 +91,7 @@ static enum lmn_status open_fill(struct lmn_job *job, struct lmn__job_fill *fill
     st = lmn__journal_open(job->table->store, &key, job->id, &fill->journal, err);
     if (st != LMN_OK)
         return st;
+    lmn__job_load_fit(job, fill);
     assembly = lmn__job_assembly(job, fill);
     st = lmn__assemble_recover(&assembly, err);
     return st == LMN_OK ? lmn__job_plan_fill_again(job, fill, err) : st;

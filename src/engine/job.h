@@ -50,6 +50,7 @@ struct lmn__job_fill {
     struct lmn__job_plan *plan;
     bool busy;
     uint64_t unsynced; /* receipts entered since the last sync */
+    uint64_t rows_fit; /* into a call, as workers have found out; 0: nothing is known */
     struct lmn__meter meter;
     /* Of the driver, for cells that it enters itself; open from the first one on. */
     struct lmn__inputs inputs;
@@ -233,6 +234,12 @@ LMN_MUST_USE enum lmn_status lmn__job_bury(struct lmn_job *job, uint32_t worker,
 void lmn__job_watch(struct lmn_job *job, uint64_t now_ns);
 /* stall.c: threads that finish no batch become events. */
 void lmn__job_watch_stalls(struct lmn_job *job, uint64_t now_ns);
+
+/* fit.c: how many rows fit into a call, as earlier jobs have left it; as a worker says; and of a
+ * task that has `rows` at most in each call, 0 for any. */
+void lmn__job_load_fit(struct lmn_job *job, struct lmn__job_fill *fill);
+void lmn__job_take_fit(struct lmn_job *job, struct lmn__job_fill *fill, uint64_t rows);
+uint64_t lmn__job_fit(const struct lmn__job_fill *fill, uint64_t rows);
 
 /* permits.c: do workers have to ask for the calls of a function? Set its meter; answer an ask. */
 bool lmn__job_is_metered(const struct lmn_job *job, const struct lmn_job_function *function);

@@ -165,6 +165,7 @@ enum lmn_status lmn__parcel_add(struct lmn__parcel *parcel, const struct lmn__in
 void lmn__parcel_seal(struct lmn__parcel *parcel, uint64_t ordinal, struct lmn__task_cursor *cursor)
 {
     parcel->ordinal = ordinal;
+    parcel->rows_fit = parcel->fill->rows_fit;
     parcel->range_count = lmn__task_take(parcel->task, cursor, parcel->row_count, parcel->range);
 }
 
@@ -176,7 +177,8 @@ static enum lmn_status send_result(const struct lmn__parcel *parcel, struct lmn_
                                           .count = parcel->row_count,
                                           .failed_count = parcel->failed_count,
                                           .bytes = parcel->bytes,
-                                          .receipt = receipt };
+                                          .receipt = receipt,
+                                          .rows_fit = parcel->rows_fit };
     struct lmn__channel *channel = &parcel->serving->channel;
     enum lmn_status st = lmn__channel_put(channel, LMN__MESSAGE_RESULT, &lmn__result_pb, &result,
                                           err);

@@ -38,6 +38,7 @@ struct lmn__parcel {
     uint64_t row_count, bytes, failed_count;
     uint64_t payload_bytes; /* of its bytes, those of blobs that the function wrote itself */
     uint64_t since_ns;      /* when its first call began */
+    uint64_t rows_fit;      /* see lmn_call_rows_fit() */
 };
 
 /* An empty parcel of a task that runs in `serving`; everything given lives on. */

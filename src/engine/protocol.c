@@ -85,6 +85,7 @@ static const struct lmn__pb_field result_fields[] = {
     FIELD(lmn__result_message, 5, LMN__PB_U64, 0, failed_count),
     FIELD(lmn__result_message, 6, LMN__PB_BYTES, 0, receipt),
     FIELD(lmn__result_message, 7, LMN__PB_U64, 0, bytes),
+    FIELD(lmn__result_message, 8, LMN__PB_U64, 0, rows_fit),
 };
 const struct lmn__pb_message lmn__result_pb = MESSAGE("Result", lmn__result_message, result_fields);
 

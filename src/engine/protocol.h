@@ -116,6 +116,7 @@ struct lmn__result_message {
     uint64_t failed_count;
     uint64_t bytes; /* of the values, about */
     struct lmn__span receipt;
+    uint64_t rows_fit; /* see lmn_call_rows_fit(); 0: not said */
 };
 
 /* As struct lmn_permit_ask and struct lmn_permit of leman/worker.h. */

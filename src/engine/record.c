@@ -95,6 +95,8 @@ static void put_fills(struct lmn__json_writer *writer, const struct lmn_job *job
         lmn__json_text(writer, "function", function->name);
         lmn__json_text(writer, "version", function->version);
         lmn__json_number(writer, "field_id", (uint64_t)job->fill[i].field_id);
+        if (job->fill[i].rows_fit != 0)
+            lmn__json_number(writer, "batch_rows_max", job->fill[i].rows_fit);
         lmn__json_open(writer, "columns", '[');
         for (uint32_t k = 0; k < function->output_count; k++)
             lmn__json_text(writer, NULL, job->fill[i].column[k]);

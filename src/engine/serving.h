@@ -30,6 +30,7 @@ struct lmn__serving_fill {
     struct lmn__kept *kept; /* NULL: results are not kept ahead of their receipts */
     uint64_t looks;         /* of the task at which it was looked at last */
     uint64_t batch_rows;    /* of the next call, where the function does not say */
+    uint64_t rows_fit;      /* into a call, as the function says; 0: it does not */
     double row_bytes;       /* of inputs in memory, as seen; 0: not yet */
     double row_ns;          /* of the last call; 0: not yet */
 };

@@ -258,6 +258,8 @@ static uint64_t batch_rows(const struct run *run, uint64_t left)
     }
     if (run->task->batch_rows_max != 0 && rows > run->task->batch_rows_max)
         rows = run->task->batch_rows_max;
+    if (run->fill->rows_fit != 0 && rows > run->fill->rows_fit)
+        rows = run->fill->rows_fit;
     rows = rows < left ? rows : left;
     return rows > 0 ? rows : 1;
 }

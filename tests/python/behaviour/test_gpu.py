@@ -120,6 +120,30 @@ def test_gpus__out_of_memory_halves_the_batch(table, kind):
     assert calls == [20, 10, 5, 5, 5, 5, 5, 5, 5, 5]
 
 
+def test_gpus__the_size_is_left_to_the_job_that_goes_on(table):
+    calls = []
+
+    @leman.udf(data_type=pa.int64(), batch_size=16)
+    def model(id: pa.Array) -> pa.Array:
+        calls.append(len(id))
+        if len(id) > 4:
+            raise OutOfMemoryError("no memory")
+        return id
+
+    table.add_columns({"out": model})
+    with pytest.raises(leman.CancelledError, match="max_calls"):
+        table.backfill("out", concurrency=0, progress=False, max_calls=6, job_id="first")
+    assert calls == [16, 8, 4, 4, 4, 4]
+    status = leman.open(table.path).jobs()[0].status()
+    assert status["fills"][0]["batch_rows_max"] == 4
+    assert any("has 4 rows in a call at most" in event["text"] for event in status["events"])
+    del calls[:]
+    result = table.backfill("out", concurrency=0, progress=False)
+    assert result.rows_resumed == 16
+    assert set(calls) == {4}
+    assert table.to_arrow(["out"])["out"].to_pylist() == list(range(ROWS))
+
+
 def test_gpus__a_row_that_never_fits_fails(table):
     """It says nothing about the size of batches."""
     calls = []

@@ -14,7 +14,7 @@ static struct lmn__span span(const char *text)
 
 static void test_frame__round_trip(void **state)
 {
-    struct lmn__result_message in = { 7, 100, 32, 2, 999, span("receipt") }, out = { 0 };
+    struct lmn__result_message in = { 7, 100, 32, 2, 999, span("receipt"), 8 }, out = { 0 };
     struct lmn__arena arena;
     struct lmn__frame frame;
     struct lmn__buf buf;
@@ -34,7 +34,7 @@ static void test_frame__round_trip(void **state)
     CHECK_EQ(used, buf.len);
     CHECK_OK(lmn__pb_decode(&lmn__result_pb, frame.body, &arena, &out, NULL));
     CHECK(out.task == 7 && out.ordinal == 100 && out.count == 32 && out.failed_count == 2);
-    CHECK(lmn__span_equal(out.receipt, "receipt"));
+    CHECK(lmn__span_equal(out.receipt, "receipt") && out.rows_fit == 8);
     lmn__arena_deinit(&arena);
     lmn__buf_deinit(&buf);
     CHECK_EQ(live_allocations(), 0);
