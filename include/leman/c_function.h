@@ -36,6 +36,9 @@ LMN_API const char *lmn_c_function_version(const struct lmn_c_function *function
 /* The code of lmn_job_function: a text, that says where the function is. */
 LMN_API const char *lmn_c_function_code(const struct lmn_c_function *function);
 
+/* Is it such a code? Jobs may have functions of other kinds beside. */
+LMN_API bool lmn_c_function_is_code(const void *code, uint64_t len);
+
 /*
  * The type that the function gives for inputs of these types, a struct of them in the order in
  * which they are bound. The caller releases *output_out.

@@ -115,6 +115,7 @@ PyObject *blobs_drop(PyObject *module, PyObject *capsule);
 /* Module functions: functions in C. */
 PyObject *c_function(PyObject *module, PyObject *args);
 PyObject *c_function_bind(PyObject *module, PyObject *args);
+PyObject *c_function_apply(PyObject *module, PyObject *args);
 PyObject *c_worker_run(PyObject *module, PyObject *unused);
 
 /* Module functions: environments; pack.c. */

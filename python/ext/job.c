@@ -78,16 +78,16 @@ static void job_dealloc(PyObject *op)
 /* serve(setup, apply): be the only worker, in this thread, until the job ends. */
 static PyObject *job_serve(PyObject *op, PyObject *args)
 {
-    struct worker_context context = { 0 };
-    struct lmn_worker_ops ops = worker_ops(&context);
+    struct worker_context context;
     struct lmn_error err;
     enum lmn_status st;
 
+    worker_context_init(&context);
     if (!PyArg_ParseTuple(args, "OO", &context.setup, &context.apply))
         return NULL;
     context.call_type = state_of(op)->call_type;
     Py_BEGIN_ALLOW_THREADS
-        st = lmn_job_serve(job_of(op), &ops, &err);
+        st = lmn_job_serve(job_of(op), &context.ops, &err);
     Py_END_ALLOW_THREADS
     worker_context_clear(&context);
     if (context.raised != NULL) {
@@ -95,25 +95,6 @@ static PyObject *job_serve(PyObject *op, PyObject *args)
         Py_DECREF(context.raised);
         return NULL;
     }
-    if (st != LMN_OK)
-        return raise_error(state_of(op), &err);
-    Py_RETURN_NONE;
-}
-
-/* serve_c(): the same for functions in C. */
-static PyObject *job_serve_c(PyObject *op, PyObject *unused)
-{
-    struct lmn_worker_ops ops = { 0 };
-    struct lmn_error err;
-    enum lmn_status st;
-
-    (void)unused;
-    Py_BEGIN_ALLOW_THREADS
-        st = lmn_c_worker_open(&ops, &err);
-        if (st == LMN_OK)
-            st = lmn_job_serve(job_of(op), &ops, &err);
-        lmn_c_worker_close(&ops);
-    Py_END_ALLOW_THREADS
     if (st != LMN_OK)
         return raise_error(state_of(op), &err);
     Py_RETURN_NONE;
@@ -270,7 +251,6 @@ static PyObject *job_stop(PyObject *op, PyObject *args)
 
 static PyMethodDef job_methods[] = {
     { "serve", job_serve, METH_VARARGS, "Run the functions in this thread until the job ends." },
-    { "serve_c", job_serve_c, METH_NOARGS, "The same for functions in C." },
     { "status", job_status, METH_NOARGS, "How it stands, as a dict." },
     { "wait", job_wait, METH_VARARGS, "Wait for milliseconds; True when the job has ended." },
     { "stop", job_stop, METH_VARARGS, "Checkpoint and end; or kill what runs." },

@@ -119,6 +119,7 @@ static PyMethodDef module_methods[] = {
     { "blobs_drop", blobs_drop, METH_O, "Forget it." },
     { "c_function", c_function, METH_VARARGS, "Version and code of a function in C." },
     { "c_function_bind", c_function_bind, METH_VARARGS, "The type that it gives." },
+    { "c_function_apply", c_function_apply, METH_VARARGS, "What it makes of some rows." },
     { "c_worker_run", c_worker_run, METH_NOARGS, "Run functions in C for an engine." },
     { "worker_serve", worker_serve, METH_VARARGS, "Run functions for an engine." },
     { "worker_forked", worker_forked, METH_NOARGS, "This process is a fork of a worker." },

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <leman/c_function.h>
+
+#include <stdio.h>
 #include <string.h>
 
 #include "worker.h"
@@ -45,14 +48,28 @@ static enum lmn_status fail_raised(struct worker_context *context, struct lmn_er
     return st;
 }
 
+/* A function in C runs without the interpreter, and asks for its calls as one call each. */
+static enum lmn_status setup_c(struct worker_context *context, const void *function, uint64_t len,
+                               struct lmn_error *err)
+{
+    enum lmn_status st = context->c.setup == NULL ? lmn_c_worker_open(&context->c, err) : LMN_OK;
+
+    return st == LMN_OK ? context->c.setup(context->c.context, function, len, err) : st;
+}
+
 static enum lmn_status op_setup(void *op, const void *function, uint64_t len, struct lmn_error *err)
 {
     struct worker_context *context = op;
-    PyGILState_STATE lock = PyGILState_Ensure();
-    PyObject *code = PyBytes_FromStringAndSize(function, (Py_ssize_t)len);
-    PyObject *done = NULL;
+    PyGILState_STATE lock;
+    PyObject *code, *done = NULL;
     enum lmn_status st = LMN_OK;
 
+    context->in_c = lmn_c_function_is_code(function, len);
+    context->ops.asks = !context->in_c;
+    if (context->in_c)
+        return setup_c(context, function, len, err);
+    lock = PyGILState_Ensure();
+    code = PyBytes_FromStringAndSize(function, (Py_ssize_t)len);
     if (code != NULL)
         done = PyObject_CallFunctionObjArgs(context->setup, code, NULL);
     if (done == NULL)
@@ -165,11 +182,14 @@ static enum lmn_status op_apply(void *op, const struct lmn_call *call,
                                 struct lmn_call_result *result_out, struct lmn_error *err)
 {
     struct worker_context *context = op;
-    PyGILState_STATE lock = PyGILState_Ensure();
+    PyGILState_STATE lock;
     enum lmn_status st = LMN_OK;
     PyObject *made;
 
     *result_out = (struct lmn_call_result){ 0 };
+    if (context->in_c)
+        return context->c.apply(context->c.context, call, result_out, err);
+    lock = PyGILState_Ensure();
     made = call_apply(context, call);
     if (made == NULL || take_result(context, made, result_out) < 0)
         st = fail_raised(context, err);
@@ -178,15 +198,16 @@ static enum lmn_status op_apply(void *op, const struct lmn_call *call,
     return st;
 }
 
-struct lmn_worker_ops worker_ops(struct worker_context *context)
+void worker_context_init(struct worker_context *context)
 {
-    return (struct lmn_worker_ops){
-        .setup = op_setup, .apply = op_apply, .context = context, .asks = true
+    *context = (struct worker_context){
+        .ops = { .setup = op_setup, .apply = op_apply, .context = context, .asks = true }
     };
 }
 
 void worker_context_clear(struct worker_context *context)
 {
+    lmn_c_worker_close(&context->c);
     clear_errors(context);
     keeping_clear(&context->keeping);
 }
@@ -194,17 +215,18 @@ void worker_context_clear(struct worker_context *context)
 /* worker_serve(fd, setup, apply): until the engine closes. */
 PyObject *worker_serve(PyObject *module, PyObject *args)
 {
-    struct worker_context context = { 0 };
-    struct lmn_worker_ops ops = worker_ops(&context);
+    struct worker_context context;
     struct lmn_error err;
     enum lmn_status st;
     int fd;
 
+    worker_context_init(&context);
     if (!PyArg_ParseTuple(args, "iOO", &fd, &context.setup, &context.apply))
         return NULL;
     context.call_type = ((struct module_state *)PyModule_GetState(module))->call_type;
+    setvbuf(stdout, NULL, _IOLBF, 0); /* what a function in C prints is heard before it crashes */
     Py_BEGIN_ALLOW_THREADS
-        st = lmn_worker_serve(fd, &ops, &err);
+        st = lmn_worker_serve(fd, &context.ops, &err);
     Py_END_ALLOW_THREADS
     worker_context_clear(&context);
     if (context.raised != NULL) {

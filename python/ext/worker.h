@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * worker.h - functions of Python behind the operations of a worker.
+ * worker.h - functions of Python behind the operations of a worker, and functions in C beside them.
  *
  * The operations take the interpreter lock themselves: they are called where it is released.
  */
@@ -20,6 +20,9 @@ struct worker_context {
     PyObject *kept; /* the records of the last call, alive until the next */
     struct lmn_call_error *error;
     PyObject *raised; /* an exception that is no failure of the function: an interrupt */
+    struct lmn_worker_ops ops;
+    struct lmn_worker_ops c; /* of functions in C; zeroed before the first of them */
+    bool in_c;               /* what is set up is one of them */
 };
 
 /* A call for the function, and its end: it asks nothing of the job any more. */
@@ -30,8 +33,8 @@ void call_end(PyObject *call);
 PyObject *blobs_capsule(struct lmn_blobs *blobs);
 void blobs_end_use(PyObject *capsule);
 
-/* The operations of a context, and its end. */
-struct lmn_worker_ops worker_ops(struct worker_context *context);
+/* A context with its operations; the callables are the caller's to set. And its end. */
+void worker_context_init(struct worker_context *context);
 void worker_context_clear(struct worker_context *context);
 
 #endif

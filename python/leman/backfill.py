@@ -147,12 +147,13 @@ class Request:
         for column in self.columns:
             if column in covered:
                 continue
-            udf, inputs, outputs, code = registry.load(self.table, column, trust, on_change)
-            covered.update(outputs)
-            if udf.language == "python":
-                code = function.with_environment(code, udf, job)
-            self.udfs[code] = udf, inputs, outputs
-            self.functions.append(self._describe(udf, inputs, outputs, code))
+            found = registry.load(self.table, column, trust, on_change)
+            covered.update(found.outputs)
+            code = found.code
+            if found.udf.language == "python":
+                code = function.with_environment(code, found.udf, job)
+            self.udfs[code] = found.udf, found.bound, found.outputs
+            self.functions.append(self._describe(found.udf, found.inputs, found.outputs, code))
 
     def _give_secrets(self):
         """Values of secrets go into the environment of workers, and into no record of the job."""
@@ -169,13 +170,9 @@ class Request:
             raise ValueError(f"where= holds the value of a secret: {secret.redact(where)}")
 
     def _choose_worker(self):
+        """Workers have Python where a function needs it, and run those in C beside it."""
         languages = {udf.language for udf, _, _ in self.udfs.values()}
-        if len(languages) > 1:
-            raise _core.InvalidError(
-                "functions in C and in Python have workers of their own; fill their columns by "
-                "two calls"
-            )
-        self.language = languages.pop()
+        self.language = "python" if "python" in languages else "c"
         if not self.in_process:
             self.options["worker"] = _worker_command(self.language)
 
@@ -237,13 +234,11 @@ class Request:
 
     def _serve(self):
         """What a job without workers calls in this process, where a debugger sees it."""
-        if self.language == "c":
-            return ()
-        from leman.apply import Applier
-
         current = []
 
         def setup(code):
+            from leman.apply import Applier
+
             udf, inputs, outputs = self.udfs[code]
             with secret.guarded():
                 current[:] = [Applier(udf, inputs, outputs)]
@@ -263,11 +258,13 @@ class Request:
     def _sample(self, rows):
         """Time and bytes of some rows, in this process."""
         found = []
-        for udf, inputs, _outputs in self.udfs.values():
-            if udf.language == "c":
-                raise _core.UnsupportedError(f"{udf.name} is written in C and takes no sample")
+        for described in self.functions:
+            udf = self.udfs[described["code"]][0]
             result = udf.test(
-                self.table, rows=rows, where=self.options["where"], input_columns=inputs
+                self.table,
+                rows=rows,
+                where=self.options["where"],
+                input_columns=described["input"],
             )
             count = max(len(result.row_ids), 1)
             found.append(

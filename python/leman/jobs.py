@@ -111,7 +111,7 @@ class Job:
 
     def _run_serve(self):
         try:
-            self._core.serve(*self._serve) if self._serve else self._core.serve_c()
+            self._core.serve(*self._serve)
         except _core.LemanError:
             pass  # the job's own state says why
 

@@ -3,6 +3,7 @@
 
 import json
 import os
+import typing
 
 from leman import _core, blobs, datatypes, function, manifest, provenance, trust
 from leman.binding import Binding
@@ -89,11 +90,24 @@ def add_functions(table, wanted):
         fields = _without(table, names, udf)
         known = {field[1] for field in fields}
         fields += [field for field in made if field[1] not in known]
-        bindings.append(Binding(udf, fields, names, inputs))
+        bindings.append(_bind(table, udf, fields, names, inputs))
         made += bindings[-1].fields()
     packed = [function.pack(b.udf, b.inputs, [name for name, _ in b.outputs]) for b in bindings]
     for binding, code in zip(bindings, packed, strict=True):
         _add(table, binding, code)
+
+
+def _bind(table, udf, fields, names, inputs):
+    """The function bound to its inputs; those of a column that it fills may be renamed since."""
+    try:
+        return Binding(udf, fields, names, inputs)
+    except _core.LemanError:
+        column = (names or [name for name, _ in udf.signature.outputs or ()])[0]
+        present = {field[1] for field in columns_of(table)}
+        known = recorded(table, column) if column in present else None
+        if known is None or known["version"] != udf.version:
+            raise
+        return Binding(udf, fields, names, known["inputs"])
 
 
 def _without(table, names, udf):
@@ -207,8 +221,18 @@ def settle(table, columns, known):
             table._core.set_function(name, text)
 
 
+class Loaded(typing.NamedTuple):
+    """The function of a column."""
+
+    udf: typing.Any
+    inputs: list  # columns by the names that they have
+    bound: list  # the same by the names that they had when the function was bound to them
+    outputs: list
+    code: bytes
+
+
 def load(table, column, trusted=None, on_change=None):
-    """(udf, inputs, outputs, code) of a column: this process's own, or what the table stores.
+    """What fills a column, ``Loaded``: this process's own function, or what the table stores.
 
     trusted: the hash of stored code that may run where this user did not store it.
     on_change: a function of a module that has changed since is recorded; None refuses it.
@@ -220,7 +244,8 @@ def load(table, column, trusted=None, on_change=None):
         )
     lent = _lent.get(_key(table, column))
     if lent is not None:
-        return (*function.unpack(lent), lent)
+        udf, bound, outputs = function.unpack(lent)
+        return Loaded(udf, known["inputs"], bound, outputs, lent)
     binding = registered(table, column)
     if binding is not None:
         if binding.udf.version != known["version"]:
@@ -231,7 +256,8 @@ def load(table, column, trusted=None, on_change=None):
                 f"{binding.udf.name}}}) changes the function"
             )
         names = [name for name, _ in binding.outputs]
-        return binding.udf, binding.inputs, names, function.pack(binding.udf, binding.inputs, names)
+        code = function.pack(binding.udf, binding.inputs, names)
+        return Loaded(binding.udf, known["inputs"], binding.inputs, names, code)
     if known.get("language") != "python":
         raise _core.InvalidError(
             f"column {column!r} is filled by {known['name']}(), which is not written in Python; "
@@ -251,15 +277,15 @@ def _load_stored(table, column, known, trusted, on_change):
             "any more; register it again by add_columns()"
         ) from error
     try:
-        udf, inputs, _ = function.unpack(code)
+        udf, bound, _ = function.unpack(code)
     except Exception as error:
         raise _core.FunctionError(
             f"column {column!r}: the stored {known['name']}() does not load here: "
             f"{type(error).__name__}: {error}"
         ) from error
     if udf.version != known["version"]:
-        return _load_changed(table, column, known, (udf, inputs), on_change)
-    return udf, inputs, current_names(known, column), code
+        return _load_changed(table, column, known, (udf, known["inputs"]), on_change)
+    return Loaded(udf, known["inputs"], bound, current_names(known, column), code)
 
 
 def _load_changed(table, column, known, given, on_change):

@@ -92,15 +92,57 @@ def read_inputs(table, fields, inputs, rows, where, row_ids):
     return ids, list(zip(*columns, strict=True)), kind
 
 
+def _bind(udf, table, fields, inputs):
+    """The function bound to the inputs given, to those of its column, or to what it asks for."""
+    from leman.registry import binding_in, recorded
+
+    known = binding_in(table, udf) if inputs is None else None
+    names = None if udf.signature.outputs else [udf.name]
+    if known is not None:
+        names = [name for name, _ in known.outputs]
+        present = names[0] in {field[1] for field in fields}
+        kept = recorded(table, names[0]) if present else None
+        inputs = (kept or {}).get("inputs", known.inputs)
+    return Binding(udf, fields, names, inputs), known
+
+
+class _CApplier:
+    """A function in C, called once."""
+
+    def __init__(self, udf, inputs, outputs):
+        self.udf = udf
+        self.inputs = inputs
+        self.column = ", ".join(outputs)
+
+    def __call__(self, schema, array, row_ids, output):
+        given = _core.values_columns(schema, array, 0, len(row_ids))
+        made, failed = _core.c_function_apply(self.udf.code, schema, array, output)
+        errors = []
+        for row, record in failed:
+            inputs = zip(self.inputs, (column[row] for column in given), strict=True)
+            told = {
+                "traceback": "",
+                "column": self.column,
+                "row": row_ids[row],
+                "inputs": ", ".join(f"{name}={show(value)}" for name, value in inputs),
+            }
+            errors.append((row, json.dumps({**json.loads(record), **told})))
+        return made, errors
+
+
+def _applier(udf, binding, known):
+    names = [name for name, _ in binding.outputs]
+    if udf.language == "c":
+        return _CApplier(udf, binding.inputs, names)
+    return Applier(udf, (known or binding).inputs, names, udf.live())
+
+
 def run_trial(udf, table, rows=5, where=None, row_ids=None, inputs=None):
     """See ``Udf.test()``."""
-    from leman.registry import binding_in, columns_of
+    from leman.registry import columns_of
 
     fields = columns_of(table)
-    binding = binding_in(table, udf) if inputs is None else None
-    if binding is None:
-        names = None if udf.signature.outputs else [udf.name]
-        binding = Binding(udf, fields, names, inputs)
+    binding, known = _bind(udf, table, fields, inputs)
     ids, given, kind = read_inputs(table, fields, binding.inputs, rows, where, row_ids)
     schema = datatypes.capsule(kind)
     array, wrong = _core.values_array(schema, given, False)
@@ -109,7 +151,7 @@ def run_trial(udf, table, rows=5, where=None, row_ids=None, inputs=None):
     output = datatypes.struct_of(binding.outputs)
     names = [name for name, _ in binding.outputs]
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    applier = Applier(udf, binding.inputs, names, udf.live())
+    applier = _applier(udf, binding, known)
     start = time.perf_counter()
     made, errors, *_ = applier(schema, array, ids, datatypes.capsule(output))
     seconds = time.perf_counter() - start

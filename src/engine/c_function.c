@@ -177,6 +177,11 @@ enum lmn_status lmn_c_function_bind(const struct lmn_c_function *function,
     return LMN_OK;
 }
 
+bool lmn_c_function_is_code(const void *code, uint64_t len)
+{
+    return len >= sizeof HEAD && memcmp(code, HEAD, sizeof HEAD - 1) == 0;
+}
+
 enum lmn_status lmn__c_function_from_code(const void *code, uint64_t len,
                                           struct lmn_c_function **function_out,
                                           struct lmn_error *err)
@@ -184,7 +189,7 @@ enum lmn_status lmn__c_function_from_code(const void *code, uint64_t len,
     char text[LMN__HOST_PATH_CHARS + 512], *path, *name, *end;
 
     *function_out = NULL;
-    if (len >= sizeof text || len < sizeof HEAD || memcmp(code, HEAD, sizeof HEAD - 1) != 0)
+    if (len >= sizeof text || !lmn_c_function_is_code(code, len))
         return lmn_fail(err, LMN_E_UNSUPPORTED,
                         "this worker runs functions of shared objects only");
     memcpy(text, code, len);

@@ -379,13 +379,21 @@ def test_backfill__wrong_options_are_refused(table, options, text):
 # Functions in C
 
 
-@pytest.fixture(scope="module")
-def library(tmp_path_factory):
-    path = tmp_path_factory.mktemp("library") / "libthumb.so"
-    source = ROOT / "examples/thumb/thumb.c"
-    command = ["cc", "-shared", "-fPIC", f"-I{ROOT / 'include'}", "-o", path, source]
+def compiled(path, source):
+    command = ["cc", "-shared", "-fPIC", f"-I{ROOT / 'include'}", "-o", path, ROOT / source]
     subprocess.run(command, check=True)
     return path
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory):
+    return compiled(tmp_path_factory.mktemp("library") / "libthumb.so", "examples/thumb/thumb.c")
+
+
+@pytest.fixture(scope="module")
+def crashing(tmp_path_factory):
+    path = tmp_path_factory.mktemp("library") / "libfunctions.so"
+    return compiled(path, "tests/cli/functions/functions.c")
 
 
 @pytest.mark.parametrize("concurrency", [0, 2])
@@ -402,6 +410,63 @@ def test_c__fills_a_column(tmp_path, library, concurrency):
     (record,) = table.errors("width").to_pylist()
     assert record["message"] == "not a whole PPM image"
     assert fill(table, "width", concurrency=0, retry_failed=False).rows_planned == 0
+
+
+@pytest.mark.parametrize("concurrency", [0, 2])
+def test_c__beside_python_in_one_job(tmp_path, library, concurrency):
+    """Functions of both kinds, of which one in Python reads what one in C has filled."""
+    images = [b"P6\n%d 8\n255\n" % width + bytes(width * 24) for width in range(8, 30)]
+
+    @leman.udf
+    def doubled(width: int) -> int:
+        return width * 2
+
+    @leman.udf
+    def size(image: bytes) -> int:
+        return len(image)
+
+    table = leman.create(tmp_path / "t.lance", pa.table({"image": pa.array(images, pa.binary())}))
+    width = leman.c_udf(library, "width")
+    table.add_columns({"width": (width, ["image"]), "size": size, "doubled": doubled})
+    result = fill(table, ["doubled", "size", "width"], concurrency=concurrency)
+    assert result.rows_committed == 3 * len(images)
+    assert column(table, "width") == list(range(8, 30))
+    assert column(table, "doubled") == [2 * width for width in range(8, 30)]
+    assert column(table, "size") == [len(image) for image in images]
+
+
+def test_c__a_crash_beside_python_is_narrowed(tmp_path, crashing):
+    @leman.udf
+    def doubled(n: int) -> int:
+        return n * 2
+
+    table = leman.create(tmp_path / "t.lance", pa.table({"n": range(40)}))
+    crash = leman.c_udf(crashing, "crash", on_error=leman.skip_on_error())
+    table.add_columns({"crash": (crash, ["n"]), "doubled": doubled})
+    result = fill(table, ["crash", "doubled"], concurrency=1)
+    assert (result.rows_committed, result.rows_failed) == (80, 1)
+    (record,) = table.errors("crash").to_pylist()
+    assert "SIGSEGV" in record["message"] or "signal 11" in record["message"]
+    assert record["repeat"] == f"crash.test(table, row_ids=[{record['row_id']}])"
+
+
+def test_c__test(tmp_path, library):
+    images = [b"P6\n%d 8\n255\n" % width + bytes(width * 24) for width in (8, 9)]
+    rows = pa.array([*images, None, b"no image"], pa.binary())
+    table = leman.create(tmp_path / "t.lance", pa.table({"image": rows}))
+    width = leman.c_udf(library, "width")
+    result = width.test(table, input_columns=["image"])
+    assert result.outputs == [8, 9, None, None]
+    assert result.inputs[0] == {"image": images[0]}
+    (record,) = result.errors
+    assert (record["row"], record["message"]) == (3, "not a whole PPM image")
+    assert "not a whole PPM image" in repr(result) and "-> 8" in repr(result)
+    with pytest.raises(leman.InvalidError, match="say what width is given"):
+        width.test(table)
+    table.add_columns({"width": (width, ["image"])})
+    assert width.test(table, row_ids=[1]).outputs == [9]
+    (sample,) = table.plan_backfill("width", sample=3)["sample"]
+    assert (sample["function"], sample["rows"], sample["failed"]) == ("width", 3, 0)
 
 
 def test_c__wrong_ones_are_refused(table, library):
