@@ -169,7 +169,8 @@ enum lmn_status lmn__cells_find_stale(struct lmn_table *table, struct lmn__manif
     enum lmn_status st;
 
     lmn__arena_init(&arena, table->env, 0);
-    st = lmn__ledger_inputs(column, &arena, &query.input, &query.input_count, err);
+    st = lmn__ledger_inputs(&manifest->schema, column, &arena, &query.input, &query.input_count,
+                            err);
     /* A function whose input was dropped cannot run again; its cells are what they are. */
     if (st == LMN_OK && has_inputs(&query))
         st = lmn__stale_find(&query, stale, err);

@@ -77,7 +77,7 @@ static enum lmn_status name_ledger(const struct adding *adding, const char *colu
 }
 
 static enum lmn_status set_metadata(struct ArrowSchema *schema, const char *function,
-                                    struct lmn_error *err)
+                                    const char *ids, struct lmn_error *err)
 {
     struct ArrowBuffer metadata;
     bool failed;
@@ -86,6 +86,8 @@ static enum lmn_status set_metadata(struct ArrowSchema *schema, const char *func
         return lmn__no_memory(err, "a schema's metadata", 0);
     failed = ArrowMetadataBuilderSet(&metadata, ArrowCharView(LMN__FUNCTION_KEY),
                                      ArrowCharView(function)) != NANOARROW_OK ||
+             ArrowMetadataBuilderSet(&metadata, ArrowCharView(LMN__INPUTS_KEY),
+                                     ArrowCharView(ids)) != NANOARROW_OK ||
              ArrowSchemaSetMetadata(schema, (const char *)metadata.data) != NANOARROW_OK;
     ArrowBufferReset(&metadata);
     return failed ? lmn__no_memory(err, "a schema's metadata", 0) : LMN_OK;
@@ -96,8 +98,12 @@ static enum lmn_status copy_columns(struct adding *adding, const struct request 
                                     struct lmn_error *err)
 {
     int64_t count = request->schema->n_children;
-    enum lmn_status st = LMN_OK;
+    const char *ids;
+    enum lmn_status st = lmn__ledger_input_ids(adding->edit.manifest, request->function,
+                                               &adding->edit.arena, &ids, err);
 
+    if (st != LMN_OK)
+        return st;
     ArrowSchemaInit(&adding->schema);
     if (ArrowSchemaSetFormat(&adding->schema, "+s") != NANOARROW_OK ||
         ArrowSchemaAllocateChildren(&adding->schema, 2 * count) != NANOARROW_OK)
@@ -106,7 +112,7 @@ static enum lmn_status copy_columns(struct adding *adding, const struct request 
     for (int64_t i = 0; st == LMN_OK && i < count; i++) {
         st = lmn__arrow_schema_copy(request->schema->children[i], adding->schema.children[i], err);
         if (st == LMN_OK)
-            st = set_metadata(adding->schema.children[i], request->function, err);
+            st = set_metadata(adding->schema.children[i], request->function, ids, err);
     }
     if (st != LMN_OK)
         adding->schema.n_children = 2 * count; /* all of them are to be released */
@@ -186,9 +192,14 @@ enum lmn_status lmn_table_add_function_columns(struct lmn_table *table,
     return lmn__change_make(table, attempt_add, &request, err);
 }
 
-/* Put `function` into a field's metadata, in place of what is there. */
+static struct lmn__span span_of(const char *text)
+{
+    return (struct lmn__span){ (const uint8_t *)text, strlen(text) };
+}
+
+/* Put a text into a field's metadata, in place of what is there. */
 static enum lmn_status set_entry(struct lmn__schema_edit *edit, struct lmn__pb_schema_field *field,
-                                 const char *function, struct lmn_error *err)
+                                 const char *key, const char *value, struct lmn_error *err)
 {
     const struct lmn__pb_entry *had = field->metadata.item;
     struct lmn__pb_entry *entry = lmn__arena_array(&edit->arena, field->metadata.count + 1,
@@ -198,12 +209,10 @@ static enum lmn_status set_entry(struct lmn__schema_edit *edit, struct lmn__pb_s
     if (entry == NULL)
         return lmn__arena_fail(&edit->arena, "a column's metadata", err);
     for (size_t i = 0; i < field->metadata.count; i++) {
-        if (!lmn__span_equal(had[i].key, LMN__FUNCTION_KEY))
+        if (!lmn__span_equal(had[i].key, key))
             entry[count++] = had[i];
     }
-    entry[count].key = (struct lmn__span){ (const uint8_t *)LMN__FUNCTION_KEY,
-                                           sizeof LMN__FUNCTION_KEY - 1 };
-    entry[count++].value = (struct lmn__span){ (const uint8_t *)function, strlen(function) };
+    entry[count++] = (struct lmn__pb_entry){ .key = span_of(key), .value = span_of(value) };
     field->metadata = (struct lmn__pb_list){ entry, count };
     return LMN_OK;
 }
@@ -215,16 +224,22 @@ static enum lmn_status attempt_set(void *context, bool *again_out, struct lmn_er
     const struct lmn__node *column = NULL, *ledger;
     struct lmn__pb_schema_field *field;
     struct lmn__schema_edit edit;
+    const char *ids = "";
     enum lmn_status st = lmn__schema_edit_init(&edit, request->table, LMN__CHANGE_PROJECT, err);
 
     if (st == LMN_OK)
         st = lmn__ledger_find(edit.manifest, request->column, &column, &ledger, err);
     if (st == LMN_OK)
+        st = lmn__ledger_input_ids(edit.manifest, request->function, &edit.arena, &ids, err);
+    if (st == LMN_OK)
         st = lmn__fields_append(edit.manifest, &nothing, &edit.arena, &edit.fields, err);
     field = edit.fields.item;
     for (size_t i = 0; st == LMN_OK && i < edit.fields.count; i++) {
-        if (field[i].id == column->field->id)
-            st = set_entry(&edit, &field[i], request->function, err);
+        if (field[i].id != column->field->id)
+            continue;
+        st = set_entry(&edit, &field[i], LMN__FUNCTION_KEY, request->function, err);
+        if (st == LMN_OK)
+            st = set_entry(&edit, &field[i], LMN__INPUTS_KEY, ids, err);
     }
     if (st == LMN_OK)
         st = lmn__change_commit(request->table, &edit.change, again_out, err);

@@ -25,16 +25,23 @@ enum lmn_status lmn_table_function(struct lmn_table *table, const char *column, 
     struct lmn__manifest *manifest = lmn__table_manifest(table);
     const struct lmn__node *node;
     enum lmn_status st = lmn__fields_find(manifest, column, &node, err);
-    struct lmn__span text = { NULL, 0 };
+    struct lmn__arena arena;
+    struct lmn__buf text;
 
     *function_out = NULL;
+    lmn__arena_init(&arena, table->env, 0);
+    lmn__buf_init(&text, table->env, 0);
     if (st == LMN_OK)
-        text = lmn__node_metadata(node, LMN__FUNCTION_KEY);
-    if (text.data != NULL) {
+        st = lmn__ledger_function(&manifest->schema, node, &arena, &text, err);
+    if (st == LMN_OK)
+        st = lmn__buf_status(&text, "a function", err);
+    if (st == LMN_OK && text.len > 0) {
         *function_out = lmn__text_new(table->env, text.data, text.len);
         if (*function_out == NULL)
             st = lmn__no_memory(err, "a function", text.len);
     }
+    lmn__buf_deinit(&text);
+    lmn__arena_deinit(&arena);
     lmn__manifest_release(manifest);
     return st;
 }

@@ -5,10 +5,9 @@
 #include <stdio.h>
 
 #include "base/error.h"
-#include "base/json.h"
 #include "table/table_fields.h"
 
-enum { INPUTS_MAX = 256, ID_CHARS = 16 };
+enum { ID_CHARS = 16 };
 
 static const char *const field_name[LMN__LEDGER_FIELDS] = { "state", "function", "inputs" };
 static const enum ArrowType field_type[LMN__LEDGER_FIELDS] = { NANOARROW_TYPE_UINT8,
@@ -64,35 +63,6 @@ enum lmn_status lmn__ledger_find(const struct lmn__manifest *manifest, const cha
     return LMN_OK;
 }
 
-enum lmn_status lmn__ledger_inputs(const struct lmn__node *column, struct lmn__arena *arena,
-                                   const char *const **input_out, uint32_t *count_out,
-                                   struct lmn_error *err)
-{
-    struct lmn__span text = lmn__node_metadata(column, LMN__FUNCTION_KEY), list, item;
-    const char **input = lmn__arena_array(arena, INPUTS_MAX, sizeof *input);
-    char name[LMN__FUNCTION_TEXT_MAX];
-    enum lmn_status st = LMN_OK;
-
-    *input_out = input;
-    *count_out = 0;
-    if (input == NULL)
-        return lmn__arena_fail(arena, "the inputs of a column", err);
-    if (text.data == NULL)
-        return LMN_OK;
-    st = lmn__json_member(text, "inputs", &list, err);
-    while (st == LMN_OK && list.data != NULL && lmn__json_next_item(&list, &item)) {
-        if (*count_out == INPUTS_MAX || !lmn__json_to_text(item, name, sizeof name))
-            st = lmn_fail(err, LMN_E_CORRUPT, "input %u is no name", *count_out);
-        else if ((input[*count_out] = lmn__arena_strndup(arena, name, strlen(name))) == NULL)
-            st = lmn__arena_fail(arena, "the inputs of a column", err);
-        else
-            ++*count_out;
-    }
-    if (st != LMN_OK)
-        lmn__fail_within(err, st, "the function of column \"%.100s\"", column->name);
-    return st;
-}
-
 /* The metadata of a field with another value of `leman:of`. */
 static enum lmn_status point_at(struct lmn__pb_schema_field *field, int32_t to,
                                 struct lmn__arena *arena, struct lmn_error *err)
@@ -131,7 +101,7 @@ enum lmn_status lmn__ledger_follow(struct lmn__pb_list *fields, int32_t from, in
         if (points)
             st = point_at(&field[i], to, arena, err);
     }
-    return st;
+    return st == LMN_OK ? lmn__ledger_follow_inputs(fields, from, to, arena, err) : st;
 }
 
 static enum lmn_status set_of(struct ArrowSchema *schema, int32_t of, struct lmn_error *err)

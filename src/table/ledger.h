@@ -13,6 +13,7 @@
 
 #define LMN__LEDGER_OF          "leman:of"       /* metadata of a ledger */
 #define LMN__FUNCTION_KEY       "leman:function" /* metadata of a filled column */
+#define LMN__INPUTS_KEY         "leman:inputs"   /* the same: ids of fields */
 #define LMN__LEDGER_PREFIX      "_leman_"
 #define LMN__LEDGER_NEXT_PREFIX "_leman_next_"
 
@@ -43,17 +44,35 @@ LMN_MUST_USE enum lmn_status lmn__ledger_find(const struct lmn__manifest *manife
                                               struct lmn_error *err);
 
 /*
- * The inputs (names and paths) that the function of a filled column reads, as its metadata says; in
- * the arena. None when that is not known.
+ * ledger_inputs.c: the inputs (names and paths) that the function of a filled column reads, by the
+ * names that they have in `schema`; in the arena. None when that is not known.
  */
-LMN_MUST_USE enum lmn_status lmn__ledger_inputs(const struct lmn__node *column,
+LMN_MUST_USE enum lmn_status lmn__ledger_inputs(const struct lmn__schema *schema,
+                                                const struct lmn__node *column,
                                                 struct lmn__arena *arena,
                                                 const char *const **input_out, uint32_t *count_out,
                                                 struct lmn_error *err);
 
+/* What is recorded of the function, with its inputs by these names; appended to `text_out`. */
+LMN_MUST_USE enum lmn_status lmn__ledger_function(const struct lmn__schema *schema,
+                                                  const struct lmn__node *column,
+                                                  struct lmn__arena *arena,
+                                                  struct lmn__buf *text_out, struct lmn_error *err);
+
+/* The value of LMN__INPUTS_KEY for a function that is about to be recorded; a text in the arena. */
+LMN_MUST_USE enum lmn_status lmn__ledger_input_ids(const struct lmn__manifest *manifest,
+                                                   const char *function, struct lmn__arena *arena,
+                                                   const char **ids_out, struct lmn_error *err);
+
+/* A field gets another id, `to` for `from`: change what functions say that read it, in the arena.
+ */
+LMN_MUST_USE enum lmn_status lmn__ledger_follow_inputs(struct lmn__pb_list *fields, int32_t from,
+                                                       int32_t to, struct lmn__arena *arena,
+                                                       struct lmn_error *err);
+
 /*
  * A column gets another field id, `to` for `from`: change what the fields of its hidden columns
- * say, in the arena.
+ * say, and those of columns that are computed from it, in the arena.
  */
 LMN_MUST_USE enum lmn_status lmn__ledger_follow(struct lmn__pb_list *fields, int32_t from,
                                                 int32_t to, struct lmn__arena *arena,

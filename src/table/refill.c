@@ -460,6 +460,19 @@ static void put_swapped(struct refilling *refilling, const struct lmn__node *nod
     put_tree(refilling, node);
 }
 
+/* Columns that are computed from a swapped one go on reading it. */
+static enum lmn_status follow_swapped(struct refilling *refilling, struct lmn_error *err)
+{
+    struct lmn__pb_list fields = { refilling->field, refilling->count };
+    enum lmn_status st = LMN_OK;
+
+    for (uint32_t i = 0; st == LMN_OK && i < refilling->request->count; i++)
+        st = lmn__ledger_follow_inputs(&fields, refilling->part[i].column->field->id,
+                                       refilling->part[i].refill->field->id, &refilling->edit.arena,
+                                       err);
+    return st;
+}
+
 static enum lmn_status attempt_swap(void *context, bool *again_out, struct lmn_error *err)
 {
     struct refilling refilling = { 0 };
@@ -479,8 +492,10 @@ static enum lmn_status attempt_swap(void *context, bool *again_out, struct lmn_e
         for (const struct lmn__node *node = refilling.edit.manifest->schema.top; node != NULL;
              node = node->next)
             put_swapped(&refilling, node);
-        st = refilling_commit(&refilling, again_out, err);
+        st = follow_swapped(&refilling, err);
     }
+    if (st == LMN_OK)
+        st = refilling_commit(&refilling, again_out, err);
     lmn__schema_edit_deinit(&refilling.edit);
     return st;
 }

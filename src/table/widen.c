@@ -162,7 +162,11 @@ static enum lmn_status make_fields(struct widening *widening, struct lmn_error *
         }
     }
     replace_fields(widening, was);
-    return lmn__ledger_follow(&widening->all, was[0].id, field[0].id, &widening->arena, err);
+    st = lmn__ledger_follow(&widening->all, was[0].id, field[0].id, &widening->arena, err);
+    for (size_t i = 1; st == LMN_OK && i < before.count; i++)
+        st = lmn__ledger_follow_inputs(&widening->all, was[i].id, field[i].id, &widening->arena,
+                                       err);
+    return st;
 }
 
 /* Find the way from the column on top level. */

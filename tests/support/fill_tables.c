@@ -72,7 +72,8 @@ static void filling_init(struct filling *filling, struct lmn_table *table, const
     lmn__arena_init(&filling->arena, table->env, 0);
     CHECK_OK(
         lmn__ledger_find(filling->manifest, column, &filling->node[0], &filling->node[1], NULL));
-    CHECK_OK(lmn__ledger_inputs(filling->node[0], &filling->arena, &input, &count, NULL));
+    CHECK_OK(lmn__ledger_inputs(&filling->manifest->schema, filling->node[0], &filling->arena,
+                                &input, &count, NULL));
     CHECK_OK(
         lmn__fingerprint_columns(filling->manifest, input, count, &filling->arena, &read, NULL));
     CHECK_OK(lmn__projection_init(&filling->inputs, table->env, &filling->manifest->schema, read,

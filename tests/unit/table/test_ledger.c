@@ -8,6 +8,7 @@
 #include "column_tables.h"
 #include "fill_tables.h"
 #include "stores.h"
+#include "table/ledger.h"
 
 enum { ROWS = 60, FRAGMENT_ROWS = 20, LIVE = ROWS - 1, MORE_ROWS = 7 };
 
@@ -237,6 +238,85 @@ static void test_ledger__rename_and_drop(void **state)
     tables_end(table, store);
 }
 
+static void check_function(struct lmn_table *table, const char *expected)
+{
+    struct lmn_error err = { 0 };
+    char *function;
+
+    CHECK_STATUS(lmn_table_function(table, "filled", &function, &err), LMN_OK, &err);
+    CHECK_STR(function, expected);
+    lmn_text_free(function);
+}
+
+/* A renamed input is the same input; one that takes its name is another. */
+static void test_ledger__inputs_are_renamed(void **state)
+{
+    const char *const dropped[] = { "amount" };
+    struct lmn_store *store = test_store_memory();
+    struct lmn_table *table = filled_table(store, fill_ok);
+    struct lmn_error err = { 0 };
+
+    (void)state;
+    CHECK_OK(lmn_table_rename_column(table, "number", "amount", &err));
+    CHECK_CELLS(table, "filled", 0, LIVE, 0, 0);
+    check_function(table, "{\"name\": \"f\", \"inputs\": [\"amount\", \"text\"]}");
+    CHECK_OK(lmn_table_rename_column(table, "maybe", "number", &err));
+    CHECK_CELLS(table, "filled", 0, LIVE, 0, 0);
+    check_function(table, "{\"name\": \"f\", \"inputs\": [\"amount\", \"text\"]}");
+    CHECK_OK(lmn_table_set_function(table, "filled", "{\"inputs\":[\"amount\",\"none\"]}", &err));
+    CHECK_OK(lmn_table_rename_column(table, "amount", "sum", &err));
+    check_function(table, "{\"inputs\":[\"sum\", \"none\"]}");
+    CHECK_OK(lmn_table_rename_column(table, "sum", "amount", &err));
+    check_function(table, "{\"inputs\":[\"amount\",\"none\"]}");
+    CHECK_OK(lmn_table_drop_columns(table, dropped, 1, &err));
+    check_function(table, "{\"inputs\":[\"amount\",\"none\"]}");
+    tables_end(table, store);
+}
+
+/* A column with this text of ids, whose function reads "a", "b" and "c". */
+static void check_ids(const char *ids, const char *const expected[3])
+{
+    static const char function[] = "{\"inputs\": [\"a\", \"b\", \"c\"]}";
+    struct lmn__pb_entry entry[] = {
+        { .key = { (const uint8_t *)LMN__FUNCTION_KEY, sizeof LMN__FUNCTION_KEY - 1 },
+          .value = { (const uint8_t *)function, sizeof function - 1 } },
+        { .key = { (const uint8_t *)LMN__INPUTS_KEY, sizeof LMN__INPUTS_KEY - 1 },
+          .value = { (const uint8_t *)ids, strlen(ids) } },
+    };
+    struct lmn__pb_schema_field field[] = { { .id = 3 }, { .id = 70 }, { .id = 5 } };
+    struct lmn__node node[] = { { .field = &field[0], .name = "x" },
+                                { .field = &field[1], .name = "y" },
+                                { .field = &field[2], .name = "filled" } };
+    struct lmn__schema schema = { .node = node, .node_count = 3 };
+    const char *const *input;
+    struct lmn__arena arena;
+    struct lmn_env *env;
+    uint32_t count;
+
+    node[1].parent = &node[0];
+    field[2].metadata = (struct lmn__pb_list){ entry, 2 };
+    CHECK_OK(lmn__env_resolve(NULL, &env, NULL));
+    lmn__arena_init(&arena, env, 0);
+    CHECK_OK(lmn__ledger_inputs(&schema, &node[2], &arena, &input, &count, NULL));
+    CHECK_EQ(count, 3);
+    for (uint32_t i = 0; i < count; i++)
+        CHECK_STR(input[i], expected[i]);
+    lmn__arena_deinit(&arena);
+    lmn_env_release(env);
+}
+
+/* Ids that are none, or of no field, leave the names; so do ids that are missing. */
+static void test_ledger__corrupt_ids(void **state)
+{
+    (void)state;
+    check_ids("3,70,5", (const char *const[]){ "x", "x.y", "filled" });
+    check_ids("", (const char *const[]){ "a", "b", "c" });
+    check_ids("-1,70", (const char *const[]){ "a", "x.y", "c" });
+    check_ids("x,,3", (const char *const[]){ "a", "b", "x" });
+    check_ids("3x,4294967299,99999999999999999999", (const char *const[]){ "a", "b", "c" });
+    check_ids("3,3,3,3,3", (const char *const[]){ "x", "x", "x" });
+}
+
 /* A wider type is another field: the ledger goes along, and fingerprints stay what they are. */
 static void test_ledger__widened(void **state)
 {
@@ -255,6 +335,9 @@ static void test_ledger__widened(void **state)
     CHECK_STATUS(column_widen(table, "maybe", NANOARROW_TYPE_INT64, &err), LMN_OK, &err);
     CHECK(fill_field_id(table, "maybe") != before);
     CHECK_CELLS(table, "filled", 0, LIVE, 0, 0);
+    CHECK_OK(lmn_table_rename_column(table, "maybe", "perhaps", &err));
+    CHECK_CELLS(table, "filled", 0, LIVE, 0, 0);
+    check_function(table, "{\"inputs\": [\"perhaps\"]}");
     before = fill_field_id(table, "filled");
     CHECK_STATUS(column_widen(table, "filled", NANOARROW_TYPE_INT64, &err), LMN_OK, &err);
     CHECK(fill_field_id(table, "filled") != before);
@@ -324,7 +407,7 @@ static void test_ledger__faults(void **state)
     for (uint64_t nth = 1;; nth++) {
         struct lmn_error err = { 0 };
         struct ArrowSchema schema;
-        char hash[65];
+        char hash[65], *function = NULL;
         uint64_t count = 0;
         enum lmn_status st;
 
@@ -340,6 +423,11 @@ static void test_ledger__faults(void **state)
             st = lmn_table_add_function_columns(table, &schema, "{\"inputs\":[\"number\"]}", &err);
         if (st == LMN_OK)
             st = lmn_table_set_function(table, "filled", "{\"inputs\":[\"text\"]}", &err);
+        if (st == LMN_OK)
+            st = lmn_table_rename_column(table, "text", "words", &err);
+        if (st == LMN_OK)
+            st = lmn_table_function(table, "filled", &function, &err);
+        lmn_text_free(function);
         if (st == LMN_OK)
             st = lmn_table_count(table, "leman_state('filled') = 'pending'", &count, &err);
         schema.release(&schema);
@@ -368,6 +456,8 @@ int main(void)
         cmocka_unit_test(test_ledger__stale),
         cmocka_unit_test(test_ledger__follows_rows),
         cmocka_unit_test(test_ledger__rename_and_drop),
+        cmocka_unit_test(test_ledger__inputs_are_renamed),
+        cmocka_unit_test(test_ledger__corrupt_ids),
         cmocka_unit_test(test_ledger__widened),
         cmocka_unit_test(test_ledger__filled_input),
         cmocka_unit_test(test_ledger__functions_by_content),
