@@ -130,7 +130,7 @@ class Applier:
     """A function, set up, with how it is called and what happens when it raises."""
 
     def __init__(self, udf, inputs, outputs, function=None):
-        """inputs: names of columns; outputs: names of columns, for messages."""
+        """inputs: names of columns as the function knows them; outputs: those that it fills."""
         self.udf = udf
         self.inputs = inputs
         self.column = ", ".join(outputs)
@@ -149,6 +149,11 @@ class Applier:
 
             self.function = blocking(self.function, self.timeout)
             self.timeout = None
+        elif self.is_async and self.fills_blobs and udf.options.paid:
+            from leman.apply_async import holding
+
+            store = blob_values.storing(lambda value: value, udf, None)
+            self.function = holding(self.function, store)
         annotations = list(udf.signature.annotations.values())
         self.files = [
             position
@@ -174,7 +179,7 @@ class Applier:
         if isinstance(row_ids, bytes):
             row_ids = memoryview(row_ids).cast("Q")
         failure = Failure(self.udf, self.column, row_ids, self.inputs)
-        if port is not None and port.blobs is not None and self.kind == "scalar":
+        if self._sink(port) is not None and self.kind == "scalar":
             output = blob_values.placed(output)
         with counting() as spent, prints.Call(row_ids):
             if self.kind == "scalar":
@@ -193,12 +198,17 @@ class Applier:
         """What is called: the function, with its limit of time, asking the job before each call."""
         function = self.function
         if self.fills_blobs and self.kind == "scalar":
-            function = blob_values.storing(function, self.udf, port)
+            function = blob_values.storing(function, self.udf, self._sink(port))
         if self.timeout is not None:
             function = functools.partial(self._timed, function)
         if port is None or not port.metered:
             return function
         return metered(function, self.meter, port)
+
+    @staticmethod
+    def _sink(port):
+        """Where blobs are streamed to; None: they are values, as results that are paid for."""
+        return None if port is None or port.paid else port.blobs
 
     def pause(self, error, seconds, port):
         """Wait before another attempt."""
@@ -212,9 +222,10 @@ class Applier:
         columns = _core.values_columns(schema, array, start, count, self.numpy)
         for position in self.numpy:
             columns[position] = numpy_column(schema, array, position, start, count)
+        if self.files:
+            names = [child[1] for child in _core.schema_describe(schema)[4]]
         for position in self.files:
-            name = self.inputs[position]
-            columns[position] = blob_values.files(columns[position], name, start, port)
+            columns[position] = blob_values.files(columns[position], names[position], start, port)
         return columns
 
     def _by_rows(self, schema, array, count, output, failure, port, keeping):
@@ -249,9 +260,9 @@ class Applier:
 
     def _stored(self, values, columns, start, failure, port):
         """Values that coroutines gave, their blobs put into the table by the job's own thread."""
-        if not self.fills_blobs:
+        if not self.fills_blobs or self._sink(port) is None:
             return values
-        store = blob_values.storing(lambda value: value, self.udf, port)
+        store = blob_values.storing(lambda value: value, self.udf, self._sink(port))
         made = []
         for value in values:
             try:

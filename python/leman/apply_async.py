@@ -62,6 +62,15 @@ def blocking(function, timeout=None):
     return wrapped
 
 
+def holding(function, store):
+    """A coroutine function whose result goes through `store`, off the loop: it may read files."""
+
+    async def call(*arguments):
+        return await asyncio.to_thread(store, await function(*arguments))
+
+    return call
+
+
 async def _limited(function, arguments, timeout):
     """Call with a limit of time."""
     from leman.apply import CallTimeoutError

@@ -118,13 +118,13 @@ def remaining(file):
     return max(end - here, 0)
 
 
-def storing(function, udf, port):
+def storing(function, udf, sink):
     """The function, whose blobs are put into the table as it returns them.
 
-    port: the call of the job that they belong to; None keeps them in memory, for a trial.
+    sink: of the call of the job that they belong to; None keeps them in memory.
     """
     signature = udf.signature
-    store = Store(udf.name, None if port is None else port.blobs)
+    store = Store(udf.name, sink)
     if signature.outputs is None:
         return lambda *arguments: store(function(*arguments))
     names = [name for name, _ in signature.outputs]

@@ -164,12 +164,32 @@ def test_values__of_coroutines(tmp_path):
     check_blobs(table, "data", [None if n == 3 else payload(n, 1000 * n) for n in range(20)])
 
 
-def test_paid_functions_give_no_blobs():
-    with pytest.raises(TypeError, match="made.. gives blobs, which paid=True does not keep"):
+@pytest.mark.parametrize("kind", ["plain", "async"])
+def test_paid__blobs_are_not_paid_for_twice(tmp_path, version, kind):
+    """Killed in the middle: what was given before is there, as long as it is."""
+    table = make(tmp_path / "t.lance", version, n=list(range(12)))
+    calls = tmp_path / "calls"
 
-        @leman.udf(data_type=leman.blob(), paid=True)
-        def made(n: int):
-            return b""
+    def value(n):
+        with open(calls, "a") as file:
+            file.write(f"{n}\n")
+        if n == 7 and calls.read_text().count("7\n") == 1:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return io.BytesIO(payload(n, 300_000 + n)) if n % 2 else payload(n, 1000)
+
+    @leman.udf(data_type=leman.blob(), paid=True)
+    def plain(n: int):
+        return value(n)
+
+    @leman.udf(data_type=leman.blob(), paid=True, async_concurrency=1)
+    async def in_flight(n: int):
+        return value(n)
+
+    table.add_columns({"data": (plain if kind == "plain" else in_flight, ["n"])})
+    assert table.backfill("data", concurrency=1, progress=False).rows_failed == 0
+    check_blobs(table, "data", [payload(n, 300_000 + n if n % 2 else 1000) for n in range(12)])
+    made = calls.read_text().split()
+    assert sorted(made, key=int) == sorted([*map(str, range(12)), "7"], key=int)
 
 
 def test_a_worker_that_dies_takes_no_blob_along(tmp_path):
