@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """What functions need to run on other machines: their modules, shipped by content.
 
-``plan()`` says what would be shipped and why, ``capture()`` ships it, ``load().activate()`` makes
-it importable elsewhere. ``differences()`` compares two machines; ``pip()``, ``conda()`` and
-``image()`` say what a function needs installed.
+Jobs on a cluster ship what their nodes lack. By hand, ``plan()`` says what would be shipped and
+why, ``capture()`` ships it, ``load().activate()`` makes it importable elsewhere. ``differences()``
+compares two machines; ``pip()``, ``conda()`` and ``image()`` say what a function needs installed.
 """
 
 import json
@@ -13,7 +13,7 @@ import sys
 import time
 from pathlib import Path
 
-from leman import _core, environment_check
+from leman import _core, environment_check, installing
 from leman.decorator import parse_bytes
 from leman.environment_check import Difference, check, describe, differences
 from leman.environment_path import KINDS, OTHER, SITE, WORKSPACE, classify
@@ -31,6 +31,7 @@ __all__ = [
     "differences",
     "gc",
     "image",
+    "install",
     "list_environments",
     "load",
     "pip",
@@ -60,7 +61,8 @@ def _root_of(store):
     return os.path.abspath(os.path.expanduser(path))
 
 
-def _size(count):
+def size_text(count):
+    """A number of bytes as people say it."""
     for unit in ("bytes", "kB", "MB", "GB"):
         if count < 1000 or unit == "GB":
             return f"{count:.0f} {unit}" if unit == "bytes" else f"{count:.1f} {unit}"
@@ -77,7 +79,7 @@ class Plan:
         self._text = json.loads(_core.pack_text(capsule))
 
     def __repr__(self):
-        return f"<leman.environment.Plan: {self.files} files, {_size(self.bytes)}>"
+        return f"<leman.environment.Plan: {self.files} files, {size_text(self.bytes)}>"
 
     @property
     def bytes(self):
@@ -125,7 +127,7 @@ class Plan:
         for path in self.paths:
             flat = ", only the modules directly in it" if path["flat"] else ""
             lines.append(
-                f"{path['path']}: {path['files']} files, {_size(path['bytes'])}, "
+                f"{path['path']}: {path['files']} files, {size_text(path['bytes'])}, "
                 f"{len(path['archives'])} archives ({path['kind']}: {_WHY[path['kind']]}{flat})"
             )
             lines += [
@@ -134,15 +136,18 @@ class Plan:
             if path["left_out_count"] > 10:
                 lines.append(f"    and without {path['left_out_count'] - 10} others")
         lines += [f"{path}: not shipped: {why}" for path, why in self.skipped]
-        lines.append(f"{self.files} files, {_size(self.bytes)} in {len(self.archives)} archives")
+        lines.append(
+            f"{self.files} files, {size_text(self.bytes)} in {len(self.archives)} archives"
+        )
         if self.is_over:
             lines.append(self._over())
         return "\n".join(lines)
 
     def _over(self):
-        largest = "".join(f"\n    {_size(count):>10}  {path}" for path, count in self.largest)
+        largest = "".join(f"\n    {size_text(count):>10}  {path}" for path, count in self.largest)
+        limit = size_text(self._text["bytes_max"])
         return (
-            f"{_size(self.bytes)} is more than {_size(self._text['bytes_max'])}, and is not "
+            f"{size_text(self.bytes)} is more than {limit}, and is not "
             "shipped. Leave out what functions do not need in .lemanignore, take an image that has "
             "the packages with skip_site_packages=True, or raise bytes_max. The largest:" + largest
         )
@@ -212,6 +217,11 @@ class Environment:
         return dict(self._text["packages"])
 
     @property
+    def has_packages(self):
+        """Were installed packages shipped, or is their list installed?"""
+        return any(path["kind"] == SITE for path in self._text["paths"])
+
+    @property
     def archives(self):
         return [tuple(item) for path in self._text["paths"] for item in path["archives"]]
 
@@ -228,22 +238,14 @@ class Environment:
         """The pinned list to install there: empty where the packages themselves can be used."""
         if self.manifest is not None and self.manifest.kind == "pip":
             return list(self.manifest.packages)
-        has_site = any(path["kind"] == SITE for path in self._text["paths"])
-        if not has_site or self.fits(machine):
+        there = machine or describe()
+        if not self.has_packages or self.fits(there):
             return []
         return [
             f"{name}=={version}"
             for name, version in sorted(self.packages.items())
-            if name not in _THERE_ALREADY
+            if name not in _THERE_ALREADY and there["packages"].get(name) != version
         ]
-
-    def runtime_env(self, machine=None):
-        """What Ray is told of it; never a secret, and nothing where nothing is to be installed."""
-        manifest = self.manifest
-        if manifest is not None and manifest.kind != "pip":
-            return manifest.runtime_env()
-        wanted = self.requirements(machine)
-        return {"pip": wanted} if wanted else {}
 
     def unpack(self, folder=None):
         """Make its folders on this machine; the entries of the Python path that they are.
@@ -257,8 +259,10 @@ class Environment:
             if path["kind"] == SITE and not self.fits():
                 places.append(None)
                 continue
+            # Installed packages are told from the user's own code by the name of a folder.
+            below = os.path.join(folder, SITE) if path["kind"] == SITE else folder
             made = _core.pack_unpack(
-                self.root, folder, [(name, count) for name, count in path["archives"]]
+                self.root, below, [(name, count) for name, count in path["archives"]]
             )
             places.append(os.path.join(made, path["name"]) if path["is_file"] else made)
         return [
@@ -267,9 +271,14 @@ class Environment:
             if places[root] is not None
         ]
 
+    def prepare(self, folder=None):
+        """Unpack it, and install the list that stands for packages; the entries for the path."""
+        wanted = self.requirements()
+        return self.unpack(folder) + ([install(wanted)] if wanted else [])
+
     def activate(self, folder=None):
         """Make its modules importable in this process, before those that are there."""
-        added = [place for place in self.unpack(folder) if place not in sys.path]
+        added = [place for place in self.prepare(folder) if place not in sys.path]
         sys.path[:0] = added
         return added
 
@@ -295,6 +304,11 @@ def _folder_of_boot(folder):
         if other != place and other.stat().st_mtime < time.time() - _KEPT_SECONDS:
             shutil.rmtree(other, ignore_errors=True)
     return str(place)
+
+
+def install(packages):
+    """Install a pinned list of pip for workers of this machine, once; the folder to import from."""
+    return installing.install(packages, _folder_of_boot(_state_folder("packages")))
 
 
 def plan(*, workspace=None, skip_site_packages=False, bytes_max="500MB", path=None, threads=0):

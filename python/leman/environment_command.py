@@ -9,7 +9,7 @@ import sys
 
 import leman
 from leman import environment
-from leman.environment import _size
+from leman.environment import size_text
 from leman.environment_path import find_workspace
 
 
@@ -51,7 +51,7 @@ def _plan(arguments):
         print(made)
         if shipped is not None:
             print(
-                f"shipped {len(shipped.shipped)} of them, {_size(shipped.shipped_bytes)}: "
+                f"shipped {len(shipped.shipped)} of them, {size_text(shipped.shipped_bytes)}: "
                 f"environment {shipped.hash}"
             )
     return 2 if made.is_over else 0
@@ -66,8 +66,8 @@ def _list(arguments):
         missing = f", {item['missing']} of them missing" if item["missing"] else ""
         print(
             f"{item['hash']}  {when:%Y-%m-%d %H:%M}  Python {item['python']}  "
-            f"{_size(item['bytes'])} in {item['archives']} archives, "
-            f"{_size(item['stored_bytes'])} stored{missing}"
+            f"{size_text(item['bytes'])} in {item['archives']} archives, "
+            f"{size_text(item['stored_bytes'])} stored{missing}"
         )
     return 0
 

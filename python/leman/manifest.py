@@ -162,6 +162,36 @@ def of_function(options):
     return given.describe()
 
 
+def merged(udfs, others=()):
+    """What functions, and other manifests, want together; None where they want nothing."""
+    found = [
+        (f"{udf.name}()", Manifest.from_description(udf.options.manifest))
+        for udf in udfs
+        if udf.options.manifest is not None
+    ]
+    found += [("the environment", given) for given in others if given is not None]
+    if not found:
+        return None
+    (first, made), *more = found
+    packages = {text: first for text in made.packages}
+    for name, given in more:
+        if given.kind != made.kind or (given.kind != "pip" and given != made):
+            raise _core.InvalidError(_unlike(first, made, name, given))
+        for pin, version in given.pins().items():
+            if made.pins().get(pin, version) != version:
+                raise _core.InvalidError(_unlike(first, made, name, given))
+        packages |= {text: name for text in given.packages if text not in packages}
+        made = Manifest("pip", list(packages)) if made.kind == "pip" else made
+    return made
+
+
+def _unlike(first, made, second, given):
+    return (
+        f"{first} needs {made!r:.200}, and {second} needs {given!r:.200}: workers of one job have "
+        "one of them; fill their columns by two calls"
+    )
+
+
 def encode(description):
     """The bytes that a table keeps."""
     return json.dumps(description, sort_keys=True, separators=(",", ":")).encode()
