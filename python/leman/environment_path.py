@@ -39,7 +39,7 @@ def start_folder():
     """Where the program lies: the folder of its script, or for a notebook the current one."""
     file = getattr(sys.modules.get("__main__"), "__file__", None)
     place = os.path.realpath(file) if file and os.path.exists(file) else None
-    if place is None or _is_site(place) or _is_installed(place):
+    if place is None or is_installed_file(place):
         return os.path.realpath(os.getcwd())
     return os.path.dirname(place)
 
@@ -76,6 +76,19 @@ def _is_installed(path):
     )
 
 
+def is_installed_file(path):
+    """Does a file belong to Python, to an installed package, or to Leman?"""
+    place = os.path.realpath(path)
+    if _is_site(place) or _is_installed(place) or _is_below(place, os.path.dirname(_own())):
+        return True
+    return any(_is_below(place, folder) for folder in _standard_library())
+
+
+def _own():
+    """This file."""
+    return os.path.realpath(__file__)
+
+
 def _user_site():
     return site.getusersitepackages() or ""
 
@@ -99,6 +112,8 @@ def classify(path=None, workspace=None):
             continue
         if _is_installed(place) and not _is_site(place):
             continue  # programs of a virtual environment
+        if not _is_site(place) and _own() == os.path.join(place, "leman", os.path.basename(_own())):
+            continue  # Leman itself, which nodes have
         if _is_site(place):
             kind, top = SITE, place
         elif _is_below(place, root):
