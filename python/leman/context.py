@@ -9,6 +9,10 @@ ENGINES = ("local", "ray")
 
 _cluster = contextvars.ContextVar("leman_cluster", default=None)
 _environment = contextvars.ContextVar("leman_environment", default=None)
+_ahead = contextvars.ContextVar("leman_ahead", default=None)
+
+# What environment= may say of shipping: the options of leman.environment.capture() and plan().
+_SHIPPING = ("workspace", "skip_site_packages", "bytes_max", "env_store", "manifest")
 
 
 @contextlib.contextmanager
@@ -19,27 +23,47 @@ def context(cluster, environment=None):
             "context() takes a cluster, such as leman.cluster.local() or "
             f'leman.cluster.external("ray://host:10001"), not {cluster!r}'
         )
+    environment = check_environment(environment)
+    from leman.shipping import read_ahead
+
+    ahead = read_ahead(cluster, environment)  # while Ray is connected
     cluster.init()
-    tokens = _cluster.set(cluster), _environment.set(check_environment(environment))
+    given = (_cluster, cluster), (_environment, environment), (_ahead, ahead)
+    tokens = [(variable, variable.set(value)) for variable, value in given]
     try:
         yield cluster
     finally:
-        _environment.reset(tokens[1])
-        _cluster.reset(tokens[0])
+        for variable, token in tokens:
+            variable.reset(token)
 
 
 def check_environment(environment):
-    if environment is not None and not hasattr(environment, "runtime_env"):
-        raise TypeError(
-            "environment is what leman.environment.capture() or load() gives, not "
-            f"{environment!r:.100}"
-        )
+    """What environment= was given: None, False, options of shipping, or an ``Environment``."""
+    if environment is True:
+        return {}
+    if isinstance(environment, dict):
+        for name in environment:
+            if name not in _SHIPPING:
+                raise TypeError(
+                    f"environment= has no option {name!r}; there are: {', '.join(_SHIPPING)}"
+                )
+    elif environment is not None and environment is not False:
+        if not hasattr(environment, "unpack"):
+            raise TypeError(
+                "environment is what leman.environment.capture() or load() gives, True, False or "
+                f"options of capture() as a dict, not {environment!r:.100}"
+            )
     return environment
 
 
 def current_environment():
     """The environment of the context that this is called in; None outside of any."""
     return _environment.get()
+
+
+def current_ahead():
+    """What reads ahead for the context that this is called in; None outside of any."""
+    return _ahead.get()
 
 
 def current_cluster():

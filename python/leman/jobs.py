@@ -135,7 +135,8 @@ class Job:
         _running.discard(self)
         status = self._core.status()
         self._table._core.refresh()
-        shown.end(status, "\n".join(filter(None, [_note(self._name, status), _said(status)])))
+        notes = _note(self._name, status), _said(status), status.get("started")
+        shown.end(status, "\n".join(filter(None, notes)))
         if status["state"] in ("failed", "stopped"):
             raise _ended(self._name, status)
         return BackfillResult.of(status)

@@ -1,15 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Jobs on a Ray cluster, as the client sees them."""
 
-import json
 import os
 import secrets
 import socket
 import time
 
-from leman import _core
+from leman import _core, shipping
 from leman.context import current_cluster
-from leman.environment_check import check, describe
 from leman.jobs import Job, records
 from leman.placement import place_of
 from leman.ray_admission import Need, admit, survey
@@ -113,8 +111,10 @@ def workers_of(ray, request, need):
 
 def start(request):
     """Start a job on a cluster; returns a ``Job``."""
-    ray = connect()
-    check_alike(ray)
+    startup = Startup()
+    ahead = shipping.begin(request)
+    with startup.phase("provision"):
+        ray = connect()
     need = need_of(request)
     admission = workers_of(ray, request, need)
     # Secrets are looked up where workers run: their values stay here.
@@ -125,55 +125,18 @@ def start(request):
     options["threads"] = options["threads"] or 1
     table = request.table
     root, name = place_of(table)
-    environment = request.placement.environment
-    startup = Startup()
-    if environment is not None:
-        startup.add_environment(environment)
+    crate = shipping.pack(ray, request, need, admission.workers, ahead, startup)
     spec = {
         "place": (request.placement.path_there(root), name),
         "version": {"version": request.core.version, "branch": table._branch},
-        "functions": _functions(request),
-        "runtime_env": {} if environment is None else environment.runtime_env(),
+        "functions": crate.functions(request.functions),
+        "runtime_env": crate.runtime_env,
         "options": options,
         "language": request.language,
         "need": need,
         "workers": admission.workers,
     }
     return Job(Tracked(ray, spec, table, admission, startup), request.name, table)
-
-
-def _functions(request):
-    """The functions as workers get them: with the environment that was shipped, if one was."""
-    environment = request.placement.environment
-    if environment is None or request.language != "python":
-        return request.functions
-    shipped = request.placement.path_there(os.path.abspath(environment.root)), environment.hash
-    made = []
-    for described in request.functions:
-        line, _, code = described["code"].partition(b"\n")
-        line = json.dumps(json.loads(line) | {"shipped": shipped}).encode()
-        made.append(described | {"code": line + b"\n" + code})
-    return made
-
-
-_alike = set()  # clusters whose nodes were compared with this process
-
-
-def check_alike(ray):
-    """Raise when Python, Ray or Leman of the cluster are not those of this process."""
-    cluster = ray.get_runtime_context().gcs_address
-    if cluster in _alike:
-        return
-    try:
-        there = ray.get(ray.remote(num_cpus=0, max_retries=0)(describe).remote())
-    except ray.exceptions.RayError as error:
-        reason = str(error).strip().splitlines()[-1]
-        raise _core.InvalidError(
-            f"Leman does not run on the cluster: {reason}. Install leman=={_core.__version__} on "
-            "its nodes, or take an image that has it"
-        ) from None
-    check(describe(), there)
-    _alike.add(cluster)
 
 
 class Tracked:
@@ -255,18 +218,10 @@ class Tracked:
 
     def _note_startup(self, status):
         """Count what it takes until the first row is computed; said once."""
-        seconds = self.startup.seconds
-        if "first task" in seconds:
-            status["startup"] = self.startup.to_dict()
-            return
         passed = time.monotonic() - self._began
-        if "provision" not in seconds and (status["workers_ready"] or status["rows_computed"]):
-            self.startup.add("provision", passed)
-        if status["rows_computed"]:
-            self.startup.add("first task", passed - seconds["provision"])
-            self.startup.end()
-            status["message"] = status["message"] or f"started: {self.startup}"
+        self.startup.follow(passed, status["workers_ready"], status["rows_computed"])
         status["startup"] = self.startup.to_dict()
+        status["started"] = str(self.startup) if self.startup.has_ended else ""
 
     def _say_waiting(self):
         """The tracker itself has no place yet."""

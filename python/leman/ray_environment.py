@@ -1,47 +1,142 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What functions need, loaded on every node of a Ray cluster before a job does."""
+"""The nodes of a Ray cluster: what they are, what they see of this machine, and what they load."""
 
+import os
+import shutil
+import sys
 import time
+import uuid
+from dataclasses import dataclass
+from pathlib import Path
 
 from leman import _core, function
-
-_ANSWER_SECONDS = 120  # of a node that a task is sent to
-
-
-def _nodes(ray):
-    return [node for node in ray.nodes() if node["Alive"]]
+from leman.environment_check import describe
 
 
-def _name(node):
-    return f"{node['NodeManagerHostname']} ({node['NodeManagerAddress']})"
+@dataclass(frozen=True)
+class Answer:
+    """What a node has answered."""
+
+    node: str  # what people call it
+    id: str
+    value: object
 
 
-def on_each_node(ray, call, *arguments):
-    """[(name, result)] of a function run once on every node. UnavailableError names a node."""
+def _is_alive(ray, node_id):
+    return any(node["Alive"] and node["NodeID"] == node_id for node in ray.nodes())
+
+
+def _answer(call, arguments):
+    """On a node: the result, or the kind and the text of what went wrong."""
+    try:
+        return True, call(*arguments)
+    except Exception as error:
+        return False, (type(error).__name__, str(error))
+
+
+def _value_of(ray, name, answer, seconds):
+    try:
+        done, value = ray.get(answer, timeout=seconds)
+    except ray.exceptions.GetTimeoutError:
+        raise _core.UnavailableError(f"node {name} did not answer within {seconds:g} s") from None
+    except Exception as error:
+        reason = str(error).strip().splitlines()[-1]
+        raise _core.InvalidError(
+            f"Leman does not run on node {name}: {reason}. Install leman=={_core.__version__} on "
+            "the cluster's nodes, or take an image that has it"
+        ) from None
+    if not done:
+        kind, text = value
+        kind = getattr(_core, kind, None)
+        if not (isinstance(kind, type) and issubclass(kind, _core.LemanError)):
+            kind = _core.UnavailableError
+        raise kind(f"node {name}: {text}")
+    return value
+
+
+def on_each_node(ray, call, *arguments, skip=(), labels=None, seconds=120, once=False):
+    """[``Answer``] of a function run on every node; one that goes meanwhile is left out.
+
+    skip: ids of nodes that are not asked. labels: only nodes that have them are. once: in a process
+        that ends with the call.
+    """
     from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
-    task = ray.remote(num_cpus=0, max_retries=0)(call)
+    options = {"num_cpus": 0, "max_retries": 0} | ({"max_calls": 1} if once else {})
+    task = ray.remote(**options)(_answer)
     sent = []
-    for node in _nodes(ray):
-        there = NodeAffinitySchedulingStrategy(node["NodeID"], soft=False)
-        sent.append((_name(node), task.options(scheduling_strategy=there).remote(*arguments)))
-    answers = []
-    for name, answer in sent:
+    for node in ray.nodes():
+        known = dict(node.get("Labels") or {})
+        fits = all(known.get(name) == value for name, value in (labels or {}).items())
+        if node["Alive"] and fits and node["NodeID"] not in skip:
+            there = NodeAffinitySchedulingStrategy(node["NodeID"], soft=False)
+            answer = task.options(scheduling_strategy=there).remote(call, arguments)
+            sent.append((node, answer))
+    answers, names = [], set()
+    for node, answer in sent:
+        name = f"{node['NodeManagerHostname']} ({node['NodeManagerAddress']})"
+        name = f"{name} {node['NodeID'][:8]}" if name in names else name
+        names.add(name)
         try:
-            answers.append((name, ray.get(answer, timeout=_ANSWER_SECONDS)))
-        except Exception as error:
-            reason = str(error).strip().splitlines()[-1]
-            raise _core.UnavailableError(f"node {name}: {reason}") from error
+            value = _value_of(ray, name, answer, seconds)
+        except _core.LemanError:
+            if _is_alive(ray, node["NodeID"]):
+                raise
+            continue
+        answers.append(Answer(name, node["NodeID"], value))
     return answers
 
 
-def _warm(shipped, codes):
-    """On a node: unpack the environment, import and set up the functions; the seconds it took."""
+def _mark(path):
+    """What tells a file from all others of a machine that runs."""
+    try:
+        found = os.stat(path)
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
+
+
+def _machine():
+    """What tells a machine that runs from all others."""
+    try:
+        return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+    except OSError:
+        return f"{uuid.getnode():x}"
+
+
+def sight(paths):
+    """The machine, this Python, and these files: equal for processes that see the same."""
+    return [_machine(), sys.prefix, *map(_mark, (sys.executable, sys.prefix, *paths))]
+
+
+def look(paths):
+    """On a node: what it is, and what it sees."""
+    return describe(), sight(paths)
+
+
+def missing_programs(names):
+    """On a node: those of some programs that it does not have."""
+    return [name for name in names if shutil.which(name) is None]
+
+
+def prepare(shipped, packages):
+    """On a node: make what workers import from; the seconds it took."""
+    from leman import environment
+
     begun = time.monotonic()
     if shipped is not None:
-        from leman import environment
+        environment.load(*shipped).prepare()
+    if packages:
+        environment.install(packages)
+    return time.monotonic() - begun
 
-        environment.load(*shipped).activate()
+
+def _warm(shipped, packages, codes):
+    """On a node: the same, then import and set up the functions; the seconds it took."""
+    from leman.workspace import enter_path
+
+    begun = time.monotonic()
+    enter_path({"shipped": shipped, "packages": packages})
     for code in codes:
         udf, _, _ = function.unpack(code)
         udf.fresh()
@@ -50,17 +145,20 @@ def _warm(shipped, codes):
 
 def warm_up(ray, functions, environment=None, path_map=None):
     """{node: seconds} of loading an environment and functions on every node of a cluster."""
+    from leman import manifest
     from leman.decorator import as_udf
     from leman.placement import Placement
 
-    codes = []
-    for given in functions:
-        udf = as_udf(given)
+    udfs = [as_udf(given) for given in functions]
+    for udf, given in zip(udfs, functions, strict=True):
         if udf is None or udf.language != "python":
             raise TypeError(f"warmup() takes functions made by @leman.udf, not {given!r}")
-        codes.append(function.pack(udf, [], []))
+    codes = [function.pack(udf, [], []) for udf in udfs]
     shipped = None
     if environment is not None:
         mapped = Placement({}, path_map=path_map)
         shipped = mapped.path_there(environment.root), environment.hash
-    return dict(on_each_node(ray, _warm, shipped, codes))
+    wanted = manifest.merged(udfs)
+    packages = [] if wanted is None else wanted.packages
+    answers = on_each_node(ray, _warm, shipped, packages, codes, seconds=3600, once=True)
+    return {answer.node: answer.value for answer in answers}

@@ -15,6 +15,8 @@ class Startup:
         self._clock = clock
         self._begun = clock()
         self._ended = None
+        self._ready = None
+        self.note = ""  # what was shipped, or why nothing was
         self._lock = threading.Lock()
         self.seconds = {}
 
@@ -39,6 +41,21 @@ class Startup:
         for phase, seconds in environment.seconds.items():
             self.add(phase, seconds)
 
+    def follow(self, passed, is_ready, has_rows):
+        """Count what a job takes that was started `passed` seconds ago, up to its first row."""
+        if self._ended is not None:
+            return
+        if self._ready is None and (is_ready or has_rows):
+            self._ready = passed
+            self.add("provision", passed)
+        if has_rows:
+            self.add("first task", passed - self._ready)
+            self.end()
+
+    @property
+    def has_ended(self):
+        return self._ended is not None
+
     def end(self):
         """The first row is computed; later calls change nothing."""
         if self._ended is None:
@@ -58,4 +75,5 @@ class Startup:
         parts = [
             f"{phase} {self.seconds[phase]:.2f} s" for phase in PHASES if phase in self.seconds
         ]
-        return f"started in {self.total:.2f} s: " + ", ".join(parts)
+        text = f"started in {self.total:.2f} s: " + ", ".join(parts)
+        return f"{text}; {self.note}" if self.note else text

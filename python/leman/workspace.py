@@ -21,6 +21,18 @@ def _stamp(path):
     return found.st_mtime_ns, found.st_size, found.st_ino
 
 
+def enter_path(given):
+    """Put in front of the path what was shipped and installed for a job."""
+    if not given.get("packages") and not given.get("shipped"):
+        return
+    from leman import environment
+
+    if given.get("packages"):
+        sys.path.insert(0, environment.install(given["packages"]))
+    if given.get("shipped"):
+        environment.load(*given["shipped"]).activate()
+
+
 class Workspace:
     """What a worker has imported of the user's own modules."""
 
@@ -45,16 +57,14 @@ class Workspace:
         if given["job"] == self._job:
             return
         self.look()
+        path = given["path"], given.get("shipped"), given.get("packages")
         if self._path is not None:
-            self._refuse(given["path"])
+            self._refuse(path)
+        more = [folder for folder in sys.path if folder not in given["path"]]
+        sys.path[:] = given["path"] + more
+        enter_path(given)
         self._job = given["job"]
-        self._path = given["path"]
-        more = [folder for folder in sys.path if folder not in self._path]
-        sys.path[:] = self._path + more
-        if given.get("shipped"):
-            from leman.environment import load
-
-            load(*given["shipped"]).activate()
+        self._path = path
         try:
             os.chdir(given["cwd"])
         except OSError:

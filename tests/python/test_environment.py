@@ -10,7 +10,8 @@ from pathlib import Path
 
 import leman
 import pytest
-from leman import environment, environment_path
+from leman import environment, environment_path, needs
+from leman.manifest import merged
 from leman.startup import Startup
 
 
@@ -203,7 +204,7 @@ def test_skip_site_packages(tmp_path):
     made = environment.capture(
         tmp_path / "db", workspace=work, path=path, manifest=environment.image("me/it:1")
     )
-    assert made.runtime_env() == {"image_uri": "me/it:1"}
+    assert made.manifest.runtime_env() == {"image_uri": "me/it:1"} and not made.has_packages
     assert len(made.unpack(tmp_path / "node")) == 1
 
 
@@ -212,12 +213,12 @@ def test_site_packages_stay_within_their_platform(tmp_path):
     write(site, numpy_py="")
     made = environment.capture(tmp_path / "db", path=[str(site)], workspace=tmp_path)
     here = environment.describe()
-    assert made.requirements(here) == [] and made.runtime_env(here) == {}
+    assert made.requirements(here) == [] and made.has_packages
     for change in ({"machine": "riscv"}, {"system": "Plan9"}, {"python": "3.99.0"}):
-        there = here | change
+        there = here | change | {"packages": {"numpy": here["packages"]["numpy"]}}
         assert not made.fits(there)
         assert f"cloudpickle=={here['packages']['cloudpickle']}" in made.requirements(there)
-        assert made.runtime_env(there) == {"pip": made.requirements(there)}
+        assert not any(text.startswith("numpy==") for text in made.requirements(there))
     made._text["machine"] = "riscv"
     assert made.unpack(tmp_path / "node") == []
 
@@ -301,6 +302,93 @@ def test_manifests(tmp_path):
         assert environment.Manifest.from_description(given) == manifest
 
 
+def with_manifest(name, manifest):
+    @leman.udf(manifest=manifest)
+    def function(x: int) -> int:
+        return x
+
+    function.name = name
+    return function
+
+
+def test_manifests_of_one_job():
+    one = with_manifest("one", environment.pip(["a==1", "b==2"]))
+    two = with_manifest("two", environment.pip(["b==2", "c==3"]))
+    assert merged([one, two, with_manifest("none", None)]).packages == ["a==1", "b==2", "c==3"]
+    assert merged([with_manifest("none", None)]) is None
+    assert merged([], [None, environment.image("x:1")]) == environment.image("x:1")
+    for other in (environment.pip(["B==3"]), environment.image("x:1")):
+        with pytest.raises(leman.InvalidError, match=r"one\(\) needs .*b==2.*three\(\).*two calls"):
+            merged([one, with_manifest("three", other)])
+
+
+def test_needs(tmp_path, monkeypatch):
+    """What functions import, what their own modules import, and what that requires."""
+    site = tmp_path / "env/lib/python3.11/site-packages"
+    for name, requires in (
+        ("first", "second>=1; extra == 'x'"),
+        ("second", ""),
+        ("third", "Second"),
+    ):
+        write(site, **{f"{name}_py": ""})
+        text = f"Name: {name}\nVersion: 1\n" + (f"Requires-Dist: {requires}\n" if requires else "")
+        write(site, **{f"{name}-1.dist-info__METADATA": text})
+        write(site, **{f"{name}-1.dist-info__top_level.txt": f"{name}\n"})
+    work = tmp_path / "work"
+    write(work, needs_helper_py="import third\n\ndef f():\n    import first\n")
+    monkeypatch.setattr(sys, "path", [str(work), *sys.path, str(site)])
+    monkeypatch.setattr(needs, "_packages_of", needs._packages_of.__wrapped__)
+
+    @leman.udf
+    def one(x: int) -> int:
+        import first
+
+        return first.go(x)
+
+    @leman.udf
+    def two(x: int) -> int:
+        import needs_helper
+
+        return needs_helper.go(x)
+
+    here = environment.describe()["packages"]
+    always = needs.needs_of([with_manifest("f", None)], here)  # of the module that they are in
+    assert needs.needs_of([one], here) - always == {"first"}
+    assert needs.needs_of([two], here) - always == {"second", "third"}
+    assert {"cloudpickle", "pytest", "pluggy"} <= always
+
+
+@pytest.mark.parametrize("given", [7, "mine", {"skip_packages": True}])
+def test_bad_environment_of_a_job(tmp_path, given):
+    table = leman.connect(tmp_path).create_table("t", {"x": [1]})
+    table.add_columns({"y": with_manifest("f", None)})
+    with pytest.raises(
+        TypeError, match=r"environment.*(7|'mine'|'skip_packages'.*skip_site_packages)"
+    ):
+        table.backfill("y", environment=given)
+
+
+def test_files_are_read_while_a_cluster_is_connected(tmp_path, monkeypatch):
+    work = project(tmp_path / "work")
+    os.utime(work / "pyproject.toml", (time.time() - 60,) * 2)
+    monkeypatch.setattr(sys, "path", [str(work)])
+    monkeypatch.chdir(work)
+
+    class Slow:
+        """Is connected once the workspace has been hashed."""
+
+        kind = "external"
+
+        def init(self):
+            end = time.monotonic() + 60
+            while not list((tmp_path / "state").glob("leman/hashes/*")):
+                assert time.monotonic() < end
+                time.sleep(0.01)
+
+    with leman.connect(tmp_path).context(Slow(), environment={"workspace": str(work)}):
+        assert environment.plan(workspace=work).files_hashed == 0
+
+
 @pytest.mark.parametrize(
     ("make", "words"),
     [
@@ -346,5 +434,15 @@ def test_startup():
     now[0] += 100
     assert startup.to_dict() == {"scan": 0.5, "upload": 1.5, "provision": 2.0, "total": 2.5}
     assert str(startup) == "started in 2.50 s: scan 0.50 s, upload 1.50 s, provision 2.00 s"
+    startup = Startup(clock=lambda: now[0])
+    startup.add("provision", 1.0)
+    startup.note = "nothing is shipped"
+    startup.follow(0.5, 0, 0)
+    startup.follow(2.0, 1, 0)
+    assert not startup.has_ended
+    startup.follow(2.5, 1, 7)
+    startup.follow(9.0, 1, 9)
+    assert startup.has_ended and startup.seconds == {"provision": 3.0, "first task": 0.5}
+    assert str(startup).endswith("provision 3.00 s, first task 0.50 s; nothing is shipped")
     with pytest.raises(ValueError, match="no phase 'lunch'"):
         startup.add("lunch", 1)

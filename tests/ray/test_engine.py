@@ -261,12 +261,12 @@ def test_engine__environment(table, tmp_path, monkeypatch):
 
 def test_engine__other_versions_are_refused(table, monkeypatch):
     """A cluster of another Python or Leman is refused before anything is started."""
-    from leman import ray_engine
+    from leman import shipping
 
-    here = ray_engine.describe() | {"python": "3.9.1"}
-    monkeypatch.setattr(ray_engine, "check", lambda _, there: check_real(here, there))
-    check_real = leman.environment.check
-    monkeypatch.setattr(ray_engine, "_alike", set())
+    here = leman.environment.describe() | {"python": "3.9.1"}
+    check_real = shipping.check
+    monkeypatch.setattr(shipping, "check", lambda _, there, **o: check_real(here, there, **o))
+    monkeypatch.setattr(shipping, "_looks", {})
     table.add_columns({"y": next_one})
     with pytest.raises(leman.InvalidError, match="python: CPython 3.9.1 here, CPython 3.11"):
         table.backfill("y", engine="ray")

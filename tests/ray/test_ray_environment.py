@@ -5,8 +5,10 @@ import os
 import sys
 
 import leman
+import pyarrow as pa
 import pytest
 from leman import environment
+from leman.backfill import Request
 
 
 @pytest.fixture
@@ -53,3 +55,29 @@ def test_warmup(one_node, work, tmp_path):
 
     with pytest.raises(leman.UnavailableError, match="node .*no weights"):
         cluster.warmup(Broken("/"))
+
+
+@leman.udf(data_type=pa.int64())
+def rows_of_call(x: pa.Array) -> pa.Array:
+    return pa.array([len(x)] * len(x))
+
+
+def test_sizes_are_defaults(one_node, tmp_path):
+    """A job in the context of a cluster with a size takes its concurrency and batch size."""
+    db = leman.connect(tmp_path)
+    table = db.create_table("t", pa.table({"x": range(640)}))
+    table.add_columns({"y": rows_of_call, "z": rows_of_call})
+    db.define_cluster(leman.cluster.kuberay("little", size="small"))
+    with db.context("little"):
+        assert Request(table, "y").options["concurrency"] == 2
+        assert Request(table, "y", concurrency=5).options["concurrency"] == 5
+        job = table.backfill_async("y")
+        assert job.wait(60).state == "done"
+        assert table.backfill("z", batch_size=10, concurrency=1).state == "done"
+    assert Request(table, "y").options["concurrency"] == 0
+    found = table.to_arrow(["y", "z"])
+    assert set(found["y"].to_pylist()) == {32} and set(found["z"].to_pylist()) == {10}
+    started = job._core.status()["started"]
+    assert "nothing is shipped: its node is this machine" in started
+    with pytest.raises(leman.NotFoundError, match="no cluster 'tiny'; it defines: little"):
+        db.context("tiny")

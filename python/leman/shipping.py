@@ -1,0 +1,264 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the workers of a job on a cluster import, and how it gets there.
+
+Nodes that are this very machine, with the same Python and the same files, need nothing. To others
+the workspace is shipped, and installed packages where functions need some that a node has not in
+the same version; lists of pip are installed there. What differs and cannot be shipped is refused
+before anything is started.
+"""
+
+import contextlib
+import json
+import os
+import threading
+
+from leman import _core, environment, manifest
+from leman.context import current_ahead, current_cluster
+from leman.environment import Environment
+from leman.environment_check import check
+from leman.environment_path import classify
+from leman.needs import needs_of
+from leman.placement import place_of
+from leman.ray_environment import look, missing_programs, on_each_node, prepare
+
+_PREPARE_SECONDS = 3600
+_PROGRAMS = {"conda": "conda", "image": "podman"}  # that Ray runs to make an environment
+_ASKED = ("workspace", "bytes_max")  # options of plan() that are not decided here
+_looks = {}  # what nodes have shown: {(cluster, node, paths): (machine, sight)}
+
+
+class ReadAhead:
+    """Hashes the workspace in the background, so that a plan made later finds it hashed."""
+
+    def __init__(self, asked):
+        self._options = _plan_options(asked)
+        self._thread = threading.Thread(target=self._run, daemon=True)
+        self._thread.start()
+
+    def _run(self):
+        try:
+            environment.plan(skip_site_packages=True, **self._options)
+        except Exception:
+            pass  # the plan that is made later raises it
+
+    def wait(self):
+        self._thread.join()
+
+
+def _plan_options(asked):
+    given = asked if isinstance(asked, dict) else {}
+    return {name: given[name] for name in _ASKED if name in given}
+
+
+def read_ahead(cluster, asked):
+    """Begin to read what may be shipped to a cluster; None where nothing will be."""
+    if asked is False or isinstance(asked, Environment):
+        return None
+    if asked is None and getattr(cluster, "kind", "local") == "local":
+        return None
+    return ReadAhead(asked)
+
+
+def begin(request):
+    """Begin to read ahead for a job, before Ray is connected."""
+    if request.language != "python":
+        return None
+    asked = request.placement.environment
+    if current_cluster() is not None:
+        return current_ahead()
+    if asked is None and os.environ.get("RAY_ADDRESS") in (None, "", "local"):
+        return None
+    return None if asked is False or isinstance(asked, Environment) else ReadAhead(asked)
+
+
+class Crate:
+    """What workers are given to import from."""
+
+    def __init__(self):
+        self.shipped = None  # the place of an environment on the nodes, and its hash
+        self.packages = []  # of pip
+        self.runtime_env = {}
+
+    def functions(self, described):
+        """The functions of a request as workers get them."""
+        return [item | {"code": self._dressed(item["code"])} for item in described]
+
+    def _dressed(self, code):
+        if self.shipped is None and not self.packages:
+            return code
+        line, _, packed = code.partition(b"\n")
+        given = json.loads(line)
+        if self.shipped is not None:
+            given |= {"shipped": self.shipped, "path": []}
+        if self.packages:
+            given["packages"] = self.packages
+        return json.dumps(given).encode() + b"\n" + packed
+
+
+class _Nodes:
+    """The nodes of a cluster, compared with this process."""
+
+    def __init__(self, ray, paths):
+        self.here, self._sight = look(paths)
+        cluster = ray.get_runtime_context().gcs_address
+        known = {key[1]: key for key in _looks if key[0] == cluster and key[2] == paths}
+        for answer in on_each_node(ray, look, paths, skip=set(known)):
+            check(self.here, answer.value[0], where=f"node {answer.node}")
+            key = cluster, answer.id, paths
+            _looks[key] = answer.node, *answer.value
+            known[answer.id] = key
+        alive = {node["NodeID"] for node in ray.nodes() if node["Alive"]}
+        self._found = [_looks[key] for node, key in known.items() if node in alive]
+
+    def __len__(self):
+        return len(self._found)
+
+    @property
+    def elsewhere(self):
+        """[(name, machine)] of nodes that do not see what this process sees."""
+        return [(name, there) for name, there, seen in self._found if seen != self._sight]
+
+    def check_packages(self, needs):
+        """Raise where a node has not the packages that functions need."""
+        for name, there in self.elsewhere:
+            check(self.here, there, where=f"node {name}", needs=needs, ships_packages=False)
+
+    def lacking(self, needs):
+        """Packages that functions need and that some node has not in the same version."""
+        return {
+            name
+            for _, there in self.elsewhere
+            for name in needs
+            if there["packages"].get(name) != self.here["packages"].get(name)
+        }
+
+
+def pack(ray, request, need, workers, ahead, startup):
+    """The ``Crate`` of a job. Raises where its functions would not run on the cluster.
+
+    need: of one of its `workers`. ahead: of ``begin()``. startup: is told what it takes.
+    """
+    crate = Crate()
+    asked = request.placement.environment
+    udfs = [udf for udf, _, _ in request.udfs.values()]
+    is_python = request.language == "python"
+    with startup.phase("provision"):
+        options = _plan_options(asked)
+        roots = classify(None, options.get("workspace"))[0] if is_python else []
+        nodes = _Nodes(ray, tuple(root.path for root in roots))
+    if not is_python:
+        return crate
+    made = asked if isinstance(asked, Environment) else None
+    wanted = _wanted(ray, udfs, made, asked, need, crate)
+    needs = _needs(udfs, wanted, nodes)
+    if made is not None:
+        startup.add_environment(made)
+        startup.note = f"environment {made.hash[:12]} is there"
+    elif asked is False:
+        startup.note = "nothing is shipped, as environment=False says"
+    elif asked is None and not nodes.elsewhere:
+        count = "its node is" if len(nodes) == 1 else f"its {len(nodes)} nodes are"
+        startup.note = f"nothing is shipped: {count} this machine, with the same Python and files"
+    else:
+        with _places(ray, need, workers):
+            made = _ship(request, nodes, wanted, needs, ahead)
+        _say(made, nodes.lacking(needs), startup)
+    if made is None or not made.has_packages:
+        nodes.check_packages(needs)
+    if made is not None:
+        root = request.placement.path_there(os.path.abspath(made.root))
+        crate.shipped = root, made.hash
+    if crate.shipped or crate.packages:
+        with startup.phase("provision"):
+            given = crate.shipped, crate.packages
+            on_each_node(ray, prepare, *given, labels=need.labels, seconds=_PREPARE_SECONDS)
+    return crate
+
+
+def _wanted(ray, udfs, made, asked, need, crate):
+    """What functions and environment want installed; a manifest, or None."""
+    others = [made.manifest] if made is not None else []
+    if isinstance(asked, dict):
+        others.append(asked.get("manifest"))
+    wanted = manifest.merged(udfs, others)
+    if wanted is None:
+        return None
+    if wanted.kind == "pip":  # that of an environment is installed with it
+        functions = manifest.merged(udfs, others[1:] if made is not None else others)
+        crate.packages = [] if functions is None else functions.packages
+    elif not _is_image_of_cluster(wanted):
+        program = _PROGRAMS[wanted.kind]
+        for answer in on_each_node(ray, missing_programs, [program], labels=need.labels):
+            if answer.value:
+                raise _core.InvalidError(_no_program(answer.node, program, wanted))
+        crate.runtime_env = wanted.runtime_env()
+    return wanted
+
+
+def _no_program(node, program, wanted):
+    text = f"node {node} has no {program}, which Ray makes the environment {wanted!r:.200} with: "
+    if wanted.kind == "image":
+        return text + "make the cluster of that image (leman.cluster.kuberay(image=...))"
+    return text + "take an image that has it, or list packages by leman.environment.pip()"
+
+
+def _is_image_of_cluster(wanted):
+    """Do all nodes of the context's cluster run in that image?"""
+    groups = getattr(current_cluster(), "groups", None)
+    if wanted.kind != "image" or not groups:
+        return False
+    cluster = current_cluster()
+    return all((group.image or cluster.image) == wanted.content for group in groups.values())
+
+
+def _needs(udfs, wanted, nodes):
+    """Names of the packages that nodes must have as they are here."""
+    if not nodes.elsewhere or (wanted is not None and wanted.kind != "pip"):
+        return set()
+    needs = needs_of(udfs, nodes.here["packages"]) - {"ray", "leman"}
+    return needs - (set() if wanted is None else set(wanted.pins()))
+
+
+def _ship(request, nodes, wanted, needs, ahead):
+    """Plan and ship; the ``Environment``."""
+    asked = request.placement.environment
+    given = asked if isinstance(asked, dict) else {}
+    lacking = nodes.lacking(needs)
+    skip = given.get("skip_site_packages", wanted is not None) or not lacking
+    if skip and lacking:
+        nodes.check_packages(needs)
+    if ahead is not None:
+        ahead.wait()
+    plan = environment.plan(skip_site_packages=skip, **_plan_options(asked))
+    return plan.ship(given.get("env_store") or store_of(request.table))
+
+
+@contextlib.contextmanager
+def _places(ray, need, workers):
+    """Ask for the places of workers, so that an autoscaler adds nodes while files are shipped."""
+    asked = need.amounts()
+    if not asked:
+        yield
+        return
+    labels = [need.labels] * workers if need.labels else None
+    group = ray.util.placement_group([asked] * workers, bundle_label_selector=labels)
+    try:
+        yield
+    finally:
+        ray.util.remove_placement_group(group)
+
+
+def _say(made, lacking, startup):
+    startup.add_environment(made)
+    startup.note = (
+        f"shipped {len(made.shipped)} of {len(made.archives)} archives, "
+        f"{environment.size_text(made.shipped_bytes)}"
+    )
+    if made.has_packages:
+        startup.note += f", with packages, as nodes lack {', '.join(sorted(lacking)[:3])}"
+
+
+def store_of(table):
+    """The database of a table, which holds environments; the folder it lies in, if opened alone."""
+    root, name = place_of(table)
+    return root if name is not None else os.path.dirname(root)

@@ -1,0 +1,299 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Jobs whose nodes are elsewhere: what workers import is shipped, installed, or refused.
+
+The node runs in a namespace of its own, in which the client's folders are empty: a machine that
+does not have them, on this one.
+"""
+
+import os
+import re
+import subprocess
+import sys
+import textwrap
+import time
+import zipfile
+from pathlib import Path
+
+import leman
+import pyarrow as pa
+import pytest
+from leman import environment
+
+ROWS = 40
+MODULES = ("my_functions", "my_helper", "oddly", "evenly", "newest")
+FUNCTIONS = """
+import leman
+
+
+@leman.udf
+def helped(x: int) -> int:
+    import my_helper
+
+    return my_helper.triple(x) + ("/environments/boot-" in my_helper.__file__)
+
+
+@leman.udf
+def odd(x: int) -> int:
+    import oddly
+
+    return oddly.NUMBER + x
+
+
+@leman.udf
+def even(x: int) -> int:
+    import evenly
+
+    return evenly.NUMBER + x
+"""
+
+
+def can_unshare():
+    command = [
+        "unshare",
+        "--mount",
+        "--pid",
+        "--mount-proc",
+        "--fork",
+        "mount",
+        "-t",
+        "tmpfs",
+        "none",
+        "/mnt",
+    ]
+    return subprocess.run(command, capture_output=True).returncode == 0
+
+
+pytestmark = pytest.mark.skipif(not can_unshare(), reason="needs a namespace for mounts")
+
+
+def wheel(folder, name, version, text):
+    """A package of one module, as pip takes it."""
+    path = folder / f"{name}-{version}-py3-none-any.whl"
+    info = f"{name}-{version}.dist-info"
+    files = {
+        f"{name}.py": text,
+        f"{info}/METADATA": f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n",
+        f"{info}/WHEEL": "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
+        f"{info}/top_level.txt": f"{name}\n",
+    }
+    record = "".join(f"{file},,\n" for file in [*files, f"{info}/RECORD"])
+    with zipfile.ZipFile(path, "w") as archive:
+        for file, content in [*files.items(), (f"{info}/RECORD", record)]:
+            archive.writestr(file, content)
+    return path
+
+
+def put(wheel_path, site):
+    """Install it there, as pip would."""
+    with zipfile.ZipFile(wheel_path) as archive:
+        archive.extractall(site)
+
+
+@pytest.fixture(scope="module")
+def places(tmp_path_factory):
+    """Folders of the client that the node does not have, and one that it has in their place."""
+    top = tmp_path_factory.mktemp("places")
+    for name in ("work", "site-packages", "there", "wheels", "state"):
+        (top / name).mkdir()
+    (top / "work/pyproject.toml").write_text("")
+    (top / "work/my_functions.py").write_text(FUNCTIONS)
+    (top / "work/my_helper.py").write_text("def triple(x):\n    return 3 * x\n")
+    put(
+        wheel(top / "wheels", "oddly", "1.0", "NUMBER = 1\n\n\ndef number():\n    return NUMBER\n"),
+        top / "site-packages",
+    )
+    put(wheel(top / "wheels", "evenly", "1.0", "NUMBER = 2\n"), top / "site-packages")
+    put(top / "wheels/evenly-1.0-py3-none-any.whl", top / "there")
+    wheel(top / "wheels", "newest", "3.1", "NUMBER = 31\n")
+    return top
+
+
+@pytest.fixture(scope="module")
+def ray(places):
+    """A head here without room for workers, and a node elsewhere."""
+    import ray
+    from ray.cluster_utils import Cluster
+
+    made = Cluster(
+        initialize_head=True,
+        head_node_args={"num_cpus": 1, "resources": {"head": 1}, "include_dashboard": False},
+    )
+    script = textwrap.dedent(f"""
+        set -e
+        mount -t tmpfs none {places}/work
+        mount --bind {places}/there {places}/site-packages
+        exec {sys.executable} -m ray.scripts.scripts start --address={made.address} --block \\
+            --num-cpus=2 --labels=place=there --disable-usage-stats
+    """)
+    node = subprocess.Popen(
+        ["unshare", "--mount", "--pid", "--mount-proc", "--kill-child", "sh", "-c", script],
+        env=os.environ
+        | {"PYTHONPATH": f"{places}/site-packages", "XDG_STATE_HOME": f"{places}/state"},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    ray.init(address=made.address, logging_level="error", log_to_driver=False)
+    end = time.monotonic() + 60
+    while sum(found["Alive"] for found in ray.nodes()) < 2:
+        assert time.monotonic() < end and node.poll() is None, "the node does not come"
+        time.sleep(0.1)
+    yield ray
+    ray.shutdown()
+    node.kill()  # all of its namespace ends
+    node.wait()
+    made.shutdown()
+
+
+@pytest.fixture
+def table(tmp_path, ray):
+    return leman.connect(tmp_path).create_table("t", pa.table({"x": range(ROWS)}))
+
+
+@pytest.fixture
+def client(places, monkeypatch):
+    """This process has the folders on its path, and nothing of the tests."""
+    own = str(Path(__file__).parents[1])
+    kept = [folder for folder in sys.path if folder and not folder.startswith(own)]
+    kept = [folder for folder in kept if not os.path.exists(os.path.join(folder, "tests"))]
+    monkeypatch.setattr(sys, "path", [str(places / "work"), *kept, str(places / "site-packages")])
+    monkeypatch.chdir(places / "work")
+    yield places
+    for name in MODULES:
+        sys.modules.pop(name, None)
+
+
+def values(table, name="y"):
+    return table.to_arrow([name])[name].to_pylist()
+
+
+def run(table, function, **options):
+    """Fill a column on the cluster; what its start was."""
+    table.add_columns({"y": function})
+    job = table.backfill_async("y", engine="ray", concurrency=1, **options)
+    assert job.wait(120).state == "done"
+    return job._core.status()["started"]
+
+
+def refused(table, function, **options):
+    """What a job says that is refused before anything is started."""
+    table.add_columns({"y": function})
+    with pytest.raises(leman.InvalidError) as error:
+        table.backfill("y", engine="ray", **options)
+    assert table.jobs() == []
+    return str(error.value)
+
+
+def test_shipping__workspace(table, client, capfd):
+    """A module of the workspace is found on a node without it; a second job ships nothing."""
+    from my_functions import helped
+
+    table.add_columns({"y": helped, "z": helped})
+    table.backfill("y", engine="ray", concurrency=1, progress=True)
+    assert values(table) == [3 * x + 1 for x in range(ROWS)]
+    said = capfd.readouterr().err
+    assert re.search(r"started in .*scan .*archive .*upload .*provision .*first task ", said)
+    assert "shipped 1 of 1 archives" in said
+    table.backfill("z", engine="ray", concurrency=1, progress=True)
+    assert "shipped 0 of 1 archives" in capfd.readouterr().err
+
+
+def test_shipping__packages_that_nodes_have_stay_here(table, client):
+    from my_functions import even
+
+    assert "with packages" not in run(table, even)
+    assert values(table) == [2 + x for x in range(ROWS)]
+
+
+def test_shipping__packages(table, client, tmp_path):
+    """A class of an installed package is one of an installed package over there, too."""
+    site = str(client / "site-packages")
+    env = environment.capture(tmp_path, path=[site], workspace=str(client / "work"))
+    import oddly
+
+    number = oddly.number
+
+    @leman.udf
+    def numbered(x: int) -> int:
+        return number() + x
+
+    run(table, numbered, environment=env)
+    assert values(table) == [1 + x for x in range(ROWS)]
+
+
+def test_shipping__too_much(table, client):
+    """Packages that a node lacks are shipped, if they are few enough."""
+    from my_functions import odd
+
+    said = refused(table, odd)
+    assert "is more than 500.0 MB" in said and ".lemanignore" in said
+
+
+def test_shipping__packages_that_may_not_be_shipped(table, client):
+    from my_functions import odd
+
+    said = refused(table, odd, environment={"skip_site_packages": True})
+    assert re.search(r"would not run on node .*\n    oddly: 1.0 here, missing there; install", said)
+    assert "evenly" not in said
+    assert "oddly: 1.0 here" in refused_again(table, environment=False)
+
+
+def refused_again(table, **options):
+    with pytest.raises(leman.InvalidError) as error:
+        table.backfill("y", engine="ray", **options)
+    return str(error.value)
+
+
+def test_shipping__pip(table, client):
+    """A wheel is installed on the node, once, and is in no other's way."""
+    file = client / "wheels/newest-3.1-py3-none-any.whl"
+
+    @leman.udf(manifest=environment.pip([f"newest @ file://{file}"]))
+    def new(x: int) -> int:
+        import newest
+
+        return newest.NUMBER + x
+
+    run(table, new)
+    assert values(table) == [31 + x for x in range(ROWS)]
+    (found,) = (client / "state/leman/packages").glob("boot-*/site-packages/*/newest.py")
+    file.unlink()
+    assert table.backfill("y", engine="ray", recompute=True, concurrency=1).state == "done"
+    assert found.exists()
+
+
+@pytest.mark.parametrize(
+    ("manifest", "words"),
+    [
+        (environment.pip(["newest==99.0"]), ["node ", "pip does not install newest==99.0"]),
+        (
+            environment.conda({"dependencies": ["ffmpeg=6.1"]}),
+            ["node ", "has no conda", "ffmpeg=6.1", "leman.environment.pip()"],
+        ),
+        (environment.image("me/it:1"), ["node ", "has no podman", "me/it:1", "kuberay(image="]),
+    ],
+)
+def test_shipping__what_cannot_be_installed(table, client, manifest, words):
+    @leman.udf(manifest=manifest)
+    def plain(x: int) -> int:
+        return x
+
+    said = refused(table, plain)
+    for word in words:
+        assert word in said, said
+
+
+def test_shipping__warmup_on_every_node(ray, client, tmp_path):
+    @leman.udf
+    class Loads:
+        def setup(self):
+            import my_helper
+
+            (Path(tmp_path) / str(my_helper.triple(os.getpid()))).touch()
+
+        def __call__(self, x: int) -> int:
+            return x
+
+    work = str(client / "work")
+    env = environment.capture(tmp_path, path=[work], workspace=work)
+    done = leman.cluster.external("127.0.0.1:1").warmup(Loads(), environment=env)
+    assert len(done) == 2 == len([name for name in os.listdir(tmp_path) if name.isdigit()])
