@@ -105,6 +105,7 @@ class Request:
             "memory": None if memory is None else parse_bytes(memory),
         }
         self.in_process = concurrency == 0
+        concurrency = self.placement.concurrency if concurrency is None else concurrency
         self.threads = _whole("intra_applier_concurrency", intra_applier_concurrency)
         self.options = {
             "id": job_id,
@@ -178,6 +179,7 @@ class Request:
 
     def _describe(self, udf, inputs, outputs, code):
         options, given = udf.options, self.overrides
+        rows = given["batch_size"] or options.batch_size
         described = {
             "name": udf.name,
             "version": udf.version,
@@ -187,10 +189,10 @@ class Request:
             "cpus": float(options.num_cpus if given["num_cpus"] is None else given["num_cpus"]),
             "gpus": float(options.num_gpus if given["num_gpus"] is None else given["num_gpus"]),
             "memory_bytes": options.memory if given["memory"] is None else given["memory"],
-            "batch_rows": given["batch_size"] or options.batch_size or 0,
+            "batch_rows": rows or self.placement.batch_size or 0,
             "checkpoint_rows": given["checkpoint_size"] or options.checkpoint_size or 0,
             **options.policy.limits(),
-            **limits.of_function(udf, given["batch_size"] or options.batch_size),
+            **limits.of_function(udf, rows),
         }
         if options.timeout is not None:
             self._limit_calls(udf, described)

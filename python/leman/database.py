@@ -116,11 +116,15 @@ class Database:
     def context(self, cluster, environment=None):
         """Run the jobs of a ``with`` block on a cluster, such as ``leman.cluster.local()``.
 
-        environment: what their workers import modules from, of ``leman.environment.capture()``.
+        cluster: also the name of one that the database defines, or an address.
+        environment: what their workers import from. Nodes on other machines are shipped what they
+            lack unless it says otherwise: an environment of ``leman.environment.capture()``, a dict
+            of options of ``capture()`` or True to ship to any node, False to ship nothing.
         """
+        from leman.cluster import resolve
         from leman.context import context
 
-        return context(cluster, environment)
+        return context(resolve(self, cluster) if isinstance(cluster, str) else cluster, environment)
 
     def jobs(self):
         """The jobs of all tables, newest first."""

@@ -3,7 +3,12 @@
 
 import os
 
-from leman.context import check_environment, current_environment, engine_of
+from leman.context import (
+    check_environment,
+    current_cluster,
+    current_environment,
+    engine_of,
+)
 
 
 def _amounts(value):
@@ -39,6 +44,8 @@ class Placement:
         self.engine = engine
         self.path_map = _texts("path_map", path_map)
         self.environment = None
+        self.concurrency = None  # of the cluster's size, where the job is told none
+        self.batch_size = None
 
     @classmethod
     def of_function(cls, options):
@@ -51,6 +58,9 @@ class Placement:
         made = cls(options, engine, options.pop("path_map", None))
         environment = check_environment(options.pop("environment", None))
         made.environment = environment if environment is not None else current_environment()
+        if engine == "ray":
+            made.concurrency = getattr(current_cluster(), "concurrency", None)
+            made.batch_size = getattr(current_cluster(), "batch_size", None)
         return made
 
     def path_there(self, path):
