@@ -381,7 +381,7 @@ def test_files_are_read_while_a_cluster_is_connected(tmp_path, monkeypatch):
 
         def init(self):
             end = time.monotonic() + 60
-            while not list((tmp_path / "state").glob("leman/hashes/*")):
+            while not list((tmp_path / "state").glob("leman/hashes/*.hashes")):
                 assert time.monotonic() < end
                 time.sleep(0.01)
 
