@@ -6,15 +6,18 @@ import math
 import time
 
 
-def best_of_each(sides, repeats, before=None):
+def best_of_each(sides, repeats, before=None, slow=math.inf):
     """Best seconds of each of several calls, which take turns so that all see the same machine.
 
-    ``before`` is called before each of them and not timed.
+    ``before`` is called before each of them and not timed. A side that has taken more than ``slow``
+    seconds has no other turn.
     """
     best = [math.inf] * len(sides)
     for turn in range(repeats):
         order = range(len(sides))
         for side in order if turn % 2 else reversed(order):
+            if slow < best[side] < math.inf:
+                continue
             if before:
                 before()
             gc.collect()
