@@ -15,7 +15,7 @@ import time
 
 from leman import _core
 from leman.arrow import Batch, SchemaCapsule, pyarrow
-from leman.feed_format import can_pin, converter
+from leman.feed_format import converter, pins
 
 _SHUFFLE = {True: 0, False: 1, None: 1, "full": 0, "none": 1, "block": 2}
 _REMAINDER = {"uneven": 0, "pad": 1, "drop": 2}
@@ -115,7 +115,7 @@ class Feed:
         self._transform_in = transform_in
         self._format = format
         self._pin_memory = pin_memory
-        self._convert = self._converter()
+        self._set_converter()
         self._prefetch = prefetch
         self._num_workers = num_workers
         self._options = {
@@ -142,11 +142,11 @@ class Feed:
         }
         self._open(None)
 
-    def _converter(self):
-        pin = self._pin_memory
-        if pin is None:
-            pin = self._format == "torch" and can_pin()
-        return converter(self._format, pin)
+    def _set_converter(self):
+        pinned = self._format == "torch" and pins(self._pin_memory)
+        self._convert = converter(self._format, pinned)
+        # What takes time in this process is done ahead, in threads.
+        self._ahead = pinned or self._transform is not None
 
     def _open(self, state):
         """Open the feed in this process, at a state."""
@@ -169,13 +169,13 @@ class Feed:
     def __setstate__(self, fields):
         state = fields.pop("_state")
         self.__dict__.update(fields)
-        self._convert = self._converter()
+        self._set_converter()
         self._open(state)
 
     def _follow_fork(self):
         """In a forked process: leave what is the parent's alone, and open the feed again."""
         if self._process != os.getpid():
-            self._convert = self._converter()
+            self._set_converter()
             self._open(self.state())
 
     def clone(self, worker=0, workers=1):
@@ -187,6 +187,7 @@ class Feed:
         other = object.__new__(type(self))
         other.__dict__.update(self.__dict__)
         other._options = dict(self._options, worker=worker, worker_count=workers)
+        other._set_converter()
         other._open(state)
         return other
 
@@ -204,8 +205,8 @@ class Feed:
 
     def __next__(self):
         self._follow_fork()
-        if self._transform is not None:
-            return self._next_transformed()
+        if self._ahead:
+            return self._next_ahead()
         pair = self._core.next()
         if pair is None:
             raise StopIteration
@@ -222,8 +223,8 @@ class Feed:
                 return
             yield batch
 
-    def _next_transformed(self):
-        """Batches go through the transform in their order, some at once."""
+    def _next_ahead(self):
+        """Batches are converted and go through the transform in their order, some at once."""
         if self._executor is None:
             self._executor = self._make_executor()
         while len(self._pending) < self._prefetch:
@@ -243,14 +244,17 @@ class Feed:
 
     def _make_executor(self):
         workers = self._num_workers or len(os.sched_getaffinity(0))
-        if self._transform_in == "threads":
+        if self._in_threads():
             return concurrent.futures.ThreadPoolExecutor(workers)
         # A forked worker would share the threads' locks; these start clean.
         context = multiprocessing.get_context("forkserver")
         return concurrent.futures.ProcessPoolExecutor(workers, mp_context=context)
 
+    def _in_threads(self):
+        return self._transform is None or self._transform_in == "threads"
+
     def _submit(self, pair):
-        if self._transform_in == "threads":
+        if self._in_threads():
             return self._executor.submit(_run_transform, self._transform, self._convert, pair)
         rows = Batch(*pair).to_arrow()
         return self._executor.submit(_run_apart, self._transform, self._format, rows)
@@ -381,7 +385,8 @@ class Feed:
         """What the feed has done since it was opened, and what its consumer waited for.
 
         Times are in seconds. ``wait`` is how long the consumer waited for batches; ``waited_for``
-        parts it by what the reading threads did: "store", "cache", "decode"; and "transform".
+        parts it by what the reading threads did: "store", "cache", "decode"; and "transform", to
+        which copies to pinned memory count.
         """
         stats = self._core.stats()
         out = {name: value for name, value in stats.items() if not name.endswith("_ns")}
@@ -406,7 +411,8 @@ class Feed:
 
 
 def _run_transform(transform, convert, pair):
-    return transform(convert(Batch(*pair)))
+    batch = convert(Batch(*pair))
+    return batch if transform is None else transform(batch)
 
 
 def _run_apart(transform, format, rows):

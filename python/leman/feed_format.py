@@ -2,6 +2,7 @@
 """Batches as training wants them: Arrow, NumPy or Torch, without copies where that can be."""
 
 import itertools
+import os
 
 from leman.arrow import Batch, pyarrow
 
@@ -50,11 +51,21 @@ def to_pinned_torch(batch):
     return to_torch(batch, pin_memory=True)
 
 
-def can_pin():
-    """Is there a GPU that this process may use? A forked worker may not."""
+_forked = []  # not empty in a process that was forked from one that had this module
+os.register_at_fork(after_in_child=lambda: _forked.append(True))
+
+
+def pins(asked):
+    """Whether tensors are pinned: as asked (True, False), or with None where there is a GPU.
+
+    Never in a worker of a DataLoader, from which nothing arrives pinned, and unless asked for not
+    in a forked process, which cannot use the GPU of its parent.
+    """
     import torch
 
-    return torch.cuda.is_available() and not torch.cuda._is_in_bad_fork()
+    if asked is False or torch.utils.data.get_worker_info() is not None:
+        return False
+    return bool(asked) or (not _forked and torch.cuda.is_available())
 
 
 def _tensor(value, name, pin_memory):
@@ -76,7 +87,19 @@ def _tensor(value, name, pin_memory):
     if value.dtype.kind in "OmM":
         return value.tolist()
     tensor = torch.from_numpy(value)
-    return tensor.pin_memory() if pin_memory else tensor
+    return _pinned(torch, tensor) if pin_memory else tensor
+
+
+def _pinned(torch, tensor):
+    """A copy in pinned memory of torch's own, which it uses again when copies to a GPU are done.
+
+    NumPy copies, because torch would wake all of its threads for it.
+    """
+    import numpy
+
+    pinned = torch.empty(tensor.shape, dtype=tensor.dtype, pin_memory=True)
+    numpy.copyto(pinned.numpy(), tensor.numpy())
+    return pinned
 
 
 class _Pieces:
