@@ -5,18 +5,17 @@
  * death. Towards the job it is the worker: it passes the worker's frames on as they are, and in
  * between shows its page.
  *
- *   take a worker -> connect, HELLO -> pass on until ... -> again
- *        the worker dies:        what it said is passed on, then PAGE and DIED end each connection
- *        the job closes:         the worker is kept if it is idle, and killed otherwise
+ *   connect, HELLO -> WELCOME, take a worker -> pass on until ... -> again
+ *        the worker dies:        what it said is passed on, then DIED ends each connection
+ *        the job closes:         the worker is kept if it is idle in a moment, and killed otherwise
  *        nobody answers any more: the job is over
+ *
+ * A worker that is kept serves the next agent of this process that wants one of its kind.
  */
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <leman/hub.h>
-
-#include "engine/crew.h"
+#include "engine/agent.h"
 #include "engine/record.h"
 #include "os/clock.h"
 #include "os/file.h"
@@ -27,31 +26,15 @@
 
 #define NS_PER_MS 1000000ull
 
-enum { NONCE_CHARS = 40, NONCE_TRIES = 10, DOORS_MAX = 20, DEATH_CHARS = 160 };
+enum { NONCE_TRIES = 10, DOORS_MAX = 20 };
 
 static const uint64_t TURN_NS = 100 * NS_PER_MS, WATCH_NS = 10 * NS_PER_MS;
-static const uint64_t PAGE_NS = 100 * NS_PER_MS;
+static const uint64_t PAGE_NS = 100 * NS_PER_MS, SETTLE_NS = 1000 * NS_PER_MS;
 static const int64_t NONCE_NS = 200 * NS_PER_MS, AGAIN_NS = 100 * NS_PER_MS;
-
-struct agent {
-    const struct lmn_agent_options *options;
-    struct lmn_env *env; /* counted */
-    uint32_t threads;
-    struct lmn__crew_worker *crew;
-    struct lmn__channel *link; /* to the hub; one for each thread */
-    bool *busy;                /* by thread: it has been told something to do */
-    struct lmn__poll *poll;
-    bool met;       /* the hub has answered once */
-    bool set_up;    /* the job has spoken */
-    uint32_t doors; /* times in a row that it was closed without a word */
-    uint64_t memory_max, memory_bytes, memory_peak, page_ns;
-    char death[DEATH_CHARS]; /* why the worker was killed here; "" otherwise */
-    char nonce[NONCE_CHARS];
-};
 
 /* What proves that this machine sees the table; "" when it does not. Some file systems show a new
  * file late. */
-static void read_nonce(struct agent *agent)
+static void read_nonce(struct lmn__agent *agent)
 {
     char path[LMN__HOST_PATH_CHARS + LMN__RECORD_PATH_CHARS], name[LMN__RECORD_PATH_CHARS];
     struct lmn_error ignored;
@@ -76,20 +59,22 @@ static void read_nonce(struct agent *agent)
     }
 }
 
-static enum lmn_status take_worker(struct agent *agent, struct lmn_error *err)
+static enum lmn_status take_worker(struct lmn__agent *agent, struct lmn_error *err)
 {
     const struct lmn__crew_kind kind = { .argument = agent->options->worker,
-                                         .environment = agent->options->worker_env,
-                                         .threads = agent->threads };
+                                         .environment = agent->environment,
+                                         .threads = agent->threads,
+                                         .logged = true };
 
     agent->memory_max = agent->memory_bytes = agent->memory_peak = 0;
     agent->death[0] = '\0';
     agent->set_up = false;
     memset(agent->busy, 0, agent->threads * sizeof *agent->busy);
+    lmn__buf_reset(&agent->printed);
     return lmn__crew_take(agent->env, &kind, &agent->crew, err);
 }
 
-static void drop_links(struct agent *agent)
+static void drop_links(struct lmn__agent *agent)
 {
     for (uint32_t i = 0; i < agent->threads; i++)
         lmn__channel_deinit(&agent->link[i]);
@@ -101,7 +86,7 @@ static struct lmn__span text_span(const char *text)
 }
 
 /* One connection for each thread, all under one name. */
-static enum lmn_status connect_links(struct agent *agent, struct lmn_error *err)
+static enum lmn_status connect_links(struct lmn__agent *agent, struct lmn_error *err)
 {
     const struct lmn_agent_options *options = agent->options;
     char name[LMN__TOKEN_CHARS];
@@ -129,160 +114,7 @@ static enum lmn_status connect_links(struct agent *agent, struct lmn_error *err)
     return st;
 }
 
-/* The worker is told of this process as its engine, and gets the page that is shared with it. */
-static enum lmn_status pass_setup(struct agent *agent, uint32_t thread,
-                                  const struct lmn__frame *frame, struct lmn_error *err)
-{
-    struct lmn__channel *to = &agent->crew->channel[thread];
-    struct lmn__setup_message setup;
-    struct lmn__arena arena;
-    enum lmn_status st;
-
-    lmn__arena_init(&arena, agent->env, 0);
-    st = lmn__setup_decode(frame->body, &arena, &setup, err);
-    if (st == LMN_OK) {
-        setup.engine_pid = (uint64_t)lmn__process_self();
-        setup.slot = thread;
-        agent->memory_max = setup.memory_bytes;
-        agent->set_up = true;
-        agent->doors = 0;
-        st = lmn__channel_put(to, LMN__MESSAGE_SETUP, &lmn__setup_pb, &setup, err);
-    }
-    lmn__socket_close(&to->pass);
-    to->pass = lmn__shared_fd(&agent->crew->shared);
-    lmn__arena_deinit(&arena);
-    return st;
-}
-
-/* What the job says with a number, or with a reason. */
-static enum lmn_status obey(struct agent *agent, uint32_t thread, const struct lmn__frame *frame,
-                            struct lmn_error *err)
-{
-    struct lmn__answer_message answer = { 0 };
-    struct lmn__arena arena;
-    enum lmn_status st;
-
-    lmn__arena_init(&arena, agent->env, 0);
-    st = lmn__pb_decode(&lmn__answer_pb, frame->body, &arena, &answer, err);
-    if (st == LMN_OK && frame->kind == LMN__MESSAGE_STOP)
-        atomic_store(&agent->crew->page[thread].stop, answer.task);
-    else if (st == LMN_OK && frame->kind == LMN__MESSAGE_KILL)
-        lmn__process_kill(&agent->crew->process);
-    else if (st == LMN_OK && lmn__answer_error(&answer, err) != LMN_OK)
-        st = LMN_E_INVALID;
-    lmn__arena_deinit(&arena);
-    return st;
-}
-
-static enum lmn_status hear_frame(struct agent *agent, uint32_t thread,
-                                  const struct lmn__frame *frame, struct lmn_error *err)
-{
-    switch (frame->kind) {
-    case LMN__MESSAGE_SETUP:
-        agent->busy[thread] = true;
-        return pass_setup(agent, thread, frame, err);
-    case LMN__MESSAGE_TASK:
-        agent->busy[thread] = true;
-        return lmn__channel_pass_on(&agent->crew->channel[thread], frame, err);
-    case LMN__MESSAGE_GRANTED:
-    case LMN__MESSAGE_PERMITTED:
-        return lmn__channel_pass_on(&agent->crew->channel[thread], frame, err);
-    case LMN__MESSAGE_STOP:
-    case LMN__MESSAGE_KILL:
-    case LMN__MESSAGE_REFUSED:
-        return obey(agent, thread, frame, err);
-    default:
-        return lmn_fail(err, LMN_E_CORRUPT, "the job sent an agent a message of kind %d",
-                        frame->kind);
-    }
-}
-
-/* Everything that has come over one connection; *over_out: it is closed. */
-static enum lmn_status hear_job(struct agent *agent, uint32_t thread, bool *over_out,
-                                struct lmn_error *err)
-{
-    struct lmn__channel *link = &agent->link[thread];
-    struct lmn__frame frame;
-    enum lmn_status st = lmn__channel_receive(link, false, over_out, err);
-
-    while (st == LMN_OK) {
-        st = lmn__channel_next(link, &frame, err);
-        if (st != LMN_OK || frame.body.data == NULL)
-            break;
-        st = hear_frame(agent, thread, &frame, err);
-    }
-    return st;
-}
-
-static enum lmn_status put_page(struct agent *agent, uint32_t thread, uint64_t now_ns,
-                                struct lmn_error *err)
-{
-    struct lmn__page *page = &agent->crew->page[thread];
-    uint64_t began_ns = atomic_load(&page->call_began_ns);
-    const struct lmn__page_message shown = {
-        .in_call = began_ns != 0,
-        .in_call_ns = began_ns != 0 && now_ns > began_ns ? now_ns - began_ns : 0,
-        .call_first = atomic_load(&page->call_first),
-        .call_count = atomic_load(&page->call_count),
-        .rows = atomic_load(&page->rows),
-        .read_ns = atomic_load(&page->read_ns),
-        .call_ns = atomic_load(&page->call_ns),
-        .call_row_id = atomic_load(&page->call_row_id),
-        .read_bytes = atomic_load(&page->read_bytes),
-        .write_ns = atomic_load(&page->write_ns),
-        .calls = atomic_load(&page->calls),
-        .tokens = atomic_load(&page->tokens),
-        .cost_nano = atomic_load(&page->cost_nano),
-        .phase = (uint32_t)atomic_load(&page->phase),
-        .memory_bytes = agent->memory_bytes,
-        .cpu_ns = lmn__process_cpu_ns(agent->crew->process.pid),
-    };
-
-    return lmn__channel_put(&agent->link[thread], LMN__MESSAGE_PAGE, &lmn__page_pb, &shown, err);
-}
-
-/* Pass on what the worker says. What it has counted is shown first: the job may want no more. */
-static enum lmn_status pass_word(struct agent *agent, uint32_t thread,
-                                 const struct lmn__frame *frame, struct lmn_error *err)
-{
-    enum lmn_status st = LMN_OK;
-
-    if (frame->kind == LMN__MESSAGE_READY || frame->kind == LMN__MESSAGE_DONE ||
-        frame->kind == LMN__MESSAGE_FAILED)
-        agent->busy[thread] = false;
-    if (frame->kind != LMN__MESSAGE_GRANT)
-        st = put_page(agent, thread, lmn__clock_monotonic_ns(), err);
-    return st == LMN_OK ? lmn__channel_pass_on(&agent->link[thread], frame, err) : st;
-}
-
-/* Everything that a thread of the worker has said; *ended_out: it says no more. */
-static enum lmn_status hear_worker(struct agent *agent, uint32_t thread, bool *ended_out,
-                                   struct lmn_error *err)
-{
-    struct lmn__channel *from = &agent->crew->channel[thread];
-    enum lmn_status st = LMN_OK;
-    bool closed = false;
-
-    while (st == LMN_OK) {
-        struct lmn__frame frame;
-        size_t before = from->in.len - from->in_at;
-
-        st = lmn__channel_next(from, &frame, err);
-        if (st == LMN_OK && frame.body.data != NULL) {
-            st = pass_word(agent, thread, &frame, err);
-            continue;
-        }
-        if (st == LMN_OK)
-            st = lmn__channel_receive(from, false, &closed, err);
-        if (closed)
-            *ended_out = true;
-        if (st == LMN_OK && from->in.len - from->in_at == before)
-            break;
-    }
-    return st;
-}
-
-static void watch_memory(struct agent *agent)
+static void watch_memory(struct lmn__agent *agent)
 {
     agent->memory_bytes = lmn__process_resident_bytes(agent->crew->process.pid);
     if (agent->memory_bytes > agent->memory_peak)
@@ -297,23 +129,8 @@ static void watch_memory(struct agent *agent)
     lmn__process_kill(&agent->crew->process);
 }
 
-/* What is said of a worker at its end, on each connection. */
-static enum lmn_status say_end(struct agent *agent, uint32_t thread, struct lmn_error *err)
-{
-    const struct lmn__answer_message end = { .message = text_span(agent->death) };
-    struct lmn__channel *link = &agent->link[thread];
-    bool ended;
-    enum lmn_status st = hear_worker(agent, thread, &ended, err);
-
-    if (st == LMN_OK)
-        st = put_page(agent, thread, lmn__clock_monotonic_ns(), err);
-    if (st == LMN_OK)
-        st = lmn__channel_put(link, LMN__MESSAGE_DIED, &lmn__answer_pb, &end, err);
-    return st == LMN_OK ? lmn__channel_flush(link, true, err) : st;
-}
-
 /* The worker has ended: say all that is to be said of it, and hang up. */
-static enum lmn_status bury(struct agent *agent, struct lmn_error *err)
+static enum lmn_status bury(struct lmn__agent *agent, struct lmn_error *err)
 {
     struct lmn_error failure = { 0 };
     char how[64] = "an unknown end";
@@ -326,7 +143,7 @@ static enum lmn_status bury(struct agent *agent, struct lmn_error *err)
                  "the worker ended with %s, %llu MiB in memory when last seen", how,
                  (unsigned long long)(agent->memory_peak >> 20));
     for (uint32_t i = 0; st == LMN_OK && i < agent->threads; i++)
-        st = say_end(agent, i, &failure);
+        st = lmn__agent_say_end(agent, i, &failure);
     lmn__crew_end(agent->crew);
     agent->crew = NULL;
     if (st == LMN_OK || lmn__socket_is_closed(&failure))
@@ -334,12 +151,16 @@ static enum lmn_status bury(struct agent *agent, struct lmn_error *err)
     return lmn_fail(err, st, "%s", failure.message);
 }
 
-/* Descriptors of the process, then for each thread the worker's and the job's. */
-static void wait_for_any(struct agent *agent)
+/* Descriptors of the process and of what it prints, then for each thread the worker's and the
+ * job's. */
+static void wait_for_any(struct lmn__agent *agent)
 {
+    bool hears = lmn__agent_hears_log(agent);
     uint32_t count = 0;
 
     agent->poll[count++] = (struct lmn__poll){ .fd = agent->crew->process.fd, .wants_in = true };
+    agent->poll[count++] = (struct lmn__poll){ .fd = hears ? agent->crew->log_fd : -1,
+                                               .wants_in = true };
     for (uint32_t i = 0; i < agent->threads; i++) {
         struct lmn__channel *channel[] = { &agent->crew->channel[i], &agent->link[i] };
 
@@ -353,7 +174,7 @@ static void wait_for_any(struct agent *agent)
 }
 
 /* What is queued goes as far as it goes; who is gone is learnt of by listening. */
-static void flush_all(struct agent *agent)
+static void flush_all(struct lmn__agent *agent)
 {
     for (uint32_t i = 0; i < agent->threads; i++) {
         struct lmn_error ignored;
@@ -364,7 +185,7 @@ static void flush_all(struct agent *agent)
     }
 }
 
-static enum lmn_status turn(struct agent *agent, bool *over_out, bool *ended_out,
+static enum lmn_status turn(struct lmn__agent *agent, bool *over_out, bool *ended_out,
                             struct lmn_error *err)
 {
     uint64_t now_ns;
@@ -375,29 +196,32 @@ static enum lmn_status turn(struct agent *agent, bool *over_out, bool *ended_out
     for (uint32_t i = 0; st == LMN_OK && i < agent->threads; i++) {
         bool over = false;
 
-        if (agent->poll[2 * i + 1].in)
-            st = hear_worker(agent, i, ended_out, err);
-        if (st == LMN_OK && agent->poll[2 * i + 2].in)
-            st = hear_job(agent, i, &over, err);
+        if (agent->poll[2 * i + 2].in)
+            st = lmn__agent_hear_worker(agent, i, ended_out, err);
+        if (st == LMN_OK && agent->poll[2 * i + 3].in)
+            st = lmn__agent_hear_job(agent, i, &over, err);
         *over_out = *over_out || over;
     }
+    if (st == LMN_OK && agent->poll[1].in)
+        st = lmn__agent_pass_log(agent, 0, false, err);
     watch_memory(agent);
     now_ns = lmn__clock_monotonic_ns();
     if (now_ns >= agent->page_ns && agent->set_up) {
         agent->page_ns = now_ns + PAGE_NS;
         for (uint32_t i = 0; st == LMN_OK && i < agent->threads; i++)
-            st = put_page(agent, i, now_ns, err);
+            st = lmn__agent_put_page(agent, i, err);
     }
     flush_all(agent);
     return st;
 }
 
 /* Pass on what is said until one side is gone. */
-static enum lmn_status serve(struct agent *agent, struct lmn_error *err)
+static enum lmn_status serve(struct lmn__agent *agent, struct lmn_error *err)
 {
     bool over = false, ended = false;
-    enum lmn_status st = LMN_OK;
+    enum lmn_status st = lmn__agent_hear_job(agent, 0, &over, err); /* behind its first word */
 
+    flush_all(agent);
     while (st == LMN_OK && !over && !ended)
         st = turn(agent, &over, &ended, err);
     if (st == LMN_OK && ended && !over)
@@ -405,14 +229,42 @@ static enum lmn_status serve(struct agent *agent, struct lmn_error *err)
     return st;
 }
 
-/* A worker that waits for work is kept for the next time. */
-static void release_worker(struct agent *agent)
+static bool is_busy(const struct lmn__agent *agent)
 {
-    bool idle = agent->crew != NULL;
+    for (uint32_t i = 0; i < agent->threads; i++) {
+        if (agent->busy[i])
+            return true;
+    }
+    return false;
+}
 
-    for (uint32_t i = 0; i < agent->threads; i++)
-        idle = idle && !agent->busy[i];
-    if (idle)
+/* A worker whose last result the job has waits for work in a moment. */
+static bool settles(struct lmn__agent *agent)
+{
+    uint64_t end_ns = lmn__clock_monotonic_ns() + SETTLE_NS, now_ns;
+    enum lmn_status st = LMN_OK;
+    bool ended = false;
+
+    while (st == LMN_OK && !ended && is_busy(agent) &&
+           (now_ns = lmn__clock_monotonic_ns()) < end_ns) {
+        struct lmn_error ignored;
+
+        for (uint32_t i = 0; i < agent->threads; i++)
+            agent->poll[i] = (struct lmn__poll){ .fd = agent->crew->channel[i].fd,
+                                                 .wants_in = true };
+        lmn__poll_wait(agent->poll, agent->threads, end_ns - now_ns);
+        for (uint32_t i = 0; st == LMN_OK && i < agent->threads; i++) {
+            if (agent->poll[i].in)
+                st = lmn__agent_hear_worker(agent, i, &ended, &ignored);
+        }
+    }
+    return st == LMN_OK && !ended && !is_busy(agent);
+}
+
+/* A worker that waits for work is kept for the next time. */
+static void release_worker(struct lmn__agent *agent)
+{
+    if (agent->crew != NULL && settles(agent))
         lmn__crew_give(agent->crew);
     else
         lmn__crew_end(agent->crew);
@@ -420,27 +272,31 @@ static void release_worker(struct agent *agent)
 }
 
 /* One worker, from its start to its end; *over_out: the job wants no other. */
-static enum lmn_status run_worker(struct agent *agent, bool *over_out, struct lmn_error *err)
+static enum lmn_status run_worker(struct lmn__agent *agent, bool *over_out, struct lmn_error *err)
 {
-    enum lmn_status st = take_worker(agent, err);
+    bool closed = true;
+    enum lmn_status st = connect_links(agent, err);
 
-    if (st != LMN_OK)
-        return st;
-    st = connect_links(agent, err);
+    lmn__arena_init(&agent->arena, agent->env, 0);
     if (st == LMN_OK) {
         agent->met = true;
         agent->doors++;
-        st = serve(agent, err);
+        st = lmn__agent_meet(agent, &closed, err);
     } else if (agent->met && (st == LMN_E_UNAVAILABLE || st == LMN_E_IO)) {
         *over_out = true;
         st = LMN_OK;
     }
+    if (st == LMN_OK && !closed)
+        st = take_worker(agent, err);
+    if (st == LMN_OK && !closed)
+        st = serve(agent, err);
     release_worker(agent);
     drop_links(agent);
+    lmn__arena_deinit(&agent->arena);
     return st;
 }
 
-static enum lmn_status run_all(struct agent *agent, struct lmn_error *err)
+static enum lmn_status run_all(struct lmn__agent *agent, struct lmn_error *err)
 {
     bool over = false;
     enum lmn_status st = LMN_OK;
@@ -451,7 +307,6 @@ static enum lmn_status run_all(struct agent *agent, struct lmn_error *err)
         if (st == LMN_OK && !over && agent->doors > 0)
             lmn__clock_wait_ns(AGAIN_NS);
     }
-    lmn__crew_end_idle();
     if (agent->doors == DOORS_MAX)
         st = lmn_fail(err, LMN_E_UNAVAILABLE,
                       "the job at %.100s, port %u, closes the connection without a word: is the "
@@ -462,8 +317,8 @@ static enum lmn_status run_all(struct agent *agent, struct lmn_error *err)
 
 enum lmn_status lmn_agent_run(const struct lmn_agent_options *options, struct lmn_error *err)
 {
-    struct agent agent = { .options = options,
-                           .threads = options->threads != 0 ? options->threads : 1 };
+    struct lmn__agent agent = { .options = options,
+                                .threads = options->threads != 0 ? options->threads : 1 };
     enum lmn_status st;
 
     if (options->host == NULL || options->token == NULL || options->root == NULL ||
@@ -476,9 +331,10 @@ enum lmn_status lmn_agent_run(const struct lmn_agent_options *options, struct lm
     st = lmn__env_resolve(NULL, &agent.env, err);
     if (st != LMN_OK)
         return st;
+    lmn__buf_init(&agent.printed, agent.env, 0);
     agent.link = lmn__calloc(agent.env, agent.threads, sizeof *agent.link);
     agent.busy = lmn__calloc(agent.env, agent.threads, sizeof *agent.busy);
-    agent.poll = lmn__calloc(agent.env, 1 + 2ull * agent.threads, sizeof *agent.poll);
+    agent.poll = lmn__calloc(agent.env, 2 + 2ull * agent.threads, sizeof *agent.poll);
     if (agent.link != NULL && agent.busy != NULL && agent.poll != NULL)
         st = run_all(&agent, err);
     else
@@ -486,6 +342,7 @@ enum lmn_status lmn_agent_run(const struct lmn_agent_options *options, struct lm
     lmn__free(agent.env, agent.link);
     lmn__free(agent.env, agent.busy);
     lmn__free(agent.env, agent.poll);
+    lmn__buf_deinit(&agent.printed);
     lmn_env_release(agent.env);
     return st;
 }

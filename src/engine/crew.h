@@ -92,7 +92,7 @@ bool lmn__crew_closed(struct lmn__crew_worker *worker, uint32_t thread);
 /* How one that is gone has ended. */
 void lmn__crew_describe_end(struct lmn__crew_worker *worker, uint64_t memory_peak, char *text_out,
                             size_t text_bytes);
-/* Hear a frame of its agent: PAGE or DIED. */
+/* Hear a frame of its agent: PAGE, BOARD or DIED. */
 LMN_MUST_USE enum lmn_status lmn__crew_hear_remote(struct lmn__crew_worker *worker, uint32_t thread,
                                                    const struct lmn__frame *frame,
                                                    struct lmn__arena *arena, struct lmn_error *err);

@@ -18,6 +18,13 @@ static const struct lmn__page *page_of(const struct lmn_job *job, uint32_t numbe
     return crew != NULL && crew->threads == 1 ? crew->page : NULL;
 }
 
+void lmn__job_keep_log(struct lmn_job *job, uint32_t number, struct lmn__span printed)
+{
+    if (printed.len > 0)
+        lmn__log_take(&job->log, &job->worker[number].log, number, page_of(job, number),
+                      printed.data, printed.len, lmn__clock_monotonic_ns());
+}
+
 void lmn__job_hear_log(struct lmn_job *job, uint32_t number)
 {
     struct lmn__job_worker *worker = &job->worker[number];

@@ -71,8 +71,27 @@ static void keep_page(struct lmn__crew_worker *worker, uint32_t thread,
     atomic_store(&page->tokens, shown->tokens);
     atomic_store(&page->cost_nano, shown->cost_nano);
     atomic_store(&page->phase, shown->phase);
+    worker->warm = shown->warm;
     worker->remote->memory_bytes = shown->memory_bytes;
     worker->remote->cpu_ns = shown->cpu_ns;
+}
+
+/* What lay on the shelf of a thread that has ended, as if it had been of this machine. */
+static enum lmn_status keep_board(struct lmn__crew_worker *worker, uint32_t thread,
+                                  const struct lmn__frame *frame, struct lmn__arena *arena,
+                                  struct lmn_error *err)
+{
+    struct lmn__board_message shown = { 0 };
+    enum lmn_status st = lmn__pb_decode(&lmn__board_pb, frame->body, arena, &shown, err);
+
+    if (st != LMN_OK)
+        return st;
+    if (shown.board >= LMN__BOARDS ||
+        !lmn__board_copy(lmn__shelf_board(worker->shared.memory, thread, shown.board), shown.task,
+                         shown.items))
+        return lmn_fail(err, LMN_E_CORRUPT, "node %s has board %u with %zu bytes of rows",
+                        worker->remote->node, shown.board, shown.items.len);
+    return LMN_OK;
 }
 
 enum lmn_status lmn__crew_hear_remote(struct lmn__crew_worker *worker, uint32_t thread,
@@ -93,6 +112,8 @@ enum lmn_status lmn__crew_hear_remote(struct lmn__crew_worker *worker, uint32_t 
             keep_page(worker, thread, &page);
         return st;
     }
+    if (frame->kind == LMN__MESSAGE_BOARD)
+        return keep_board(worker, thread, frame, arena, err);
     st = lmn__pb_decode(&lmn__answer_pb, frame->body, arena, &end, err);
     if (st != LMN_OK)
         return st;

@@ -293,6 +293,7 @@ enum lmn_status lmn__job_send_task(struct lmn_job *job, const struct lmn__action
 static enum lmn_status replace_worker(struct lmn_job *job, uint32_t worker, struct lmn_error *err)
 {
     lmn__job_note(job, "worker %u is replaced: %s", worker, job->worker[worker].failure.message);
+    lmn__crew_kill(job->worker[worker].crew);
     lmn__job_release_worker(job, worker, true);
     return lmn__job_start_worker(job, worker, err);
 }
@@ -445,7 +446,13 @@ static enum lmn_status hear_frame(struct lmn_job *job, uint32_t worker, uint32_t
             return hear_ready(job, worker, &answer, err);
         return st == LMN_OK ? hear_end(job, slot, frame->kind == LMN__MESSAGE_FAILED, &answer, err)
                             : st;
+    case LMN__MESSAGE_LOG:
+        st = lmn__pb_decode(&lmn__answer_pb, frame->body, arena, &answer, err);
+        if (st == LMN_OK)
+            lmn__job_keep_log(job, worker, answer.message);
+        return st;
     case LMN__MESSAGE_PAGE:
+    case LMN__MESSAGE_BOARD:
     case LMN__MESSAGE_DIED:
         return lmn__crew_hear_remote(job->worker[worker].crew, thread, frame, arena, err);
     default:

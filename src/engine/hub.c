@@ -40,6 +40,7 @@ struct lmn_hub {
     char nonce[NONCE_CHARS];
     char root[LMN__HOST_PATH_CHARS];
     uint32_t threads;
+    const char *const *worker_env; /* borrowed; NULL: nothing */
     struct guest *guest[LMN__HUB_GUESTS_MAX];
     uint32_t guest_count;
     struct lmn__mutex mutex;
@@ -139,13 +140,15 @@ void lmn_hub_close(struct lmn_hub *hub)
 }
 
 enum lmn_status lmn__hub_begin(struct lmn_hub *hub, struct lmn_store *store, const char *job_id,
-                               const char *root, uint32_t threads, struct lmn_error *err)
+                               const char *root, uint32_t threads, const char *const *worker_env,
+                               struct lmn_error *err)
 {
     char path[LMN__RECORD_PATH_CHARS];
     struct lmn__draft draft;
     enum lmn_status st = lmn__random_token(hub->nonce, err);
 
     hub->threads = threads;
+    hub->worker_env = worker_env;
     snprintf(hub->root, sizeof hub->root, "%s", root);
     lmn__record_path(job_id, "nonce", path);
     if (st == LMN_OK)
@@ -165,6 +168,7 @@ void lmn__hub_end(struct lmn_hub *hub, struct lmn_store *store, const char *job_
     enum lmn_status st;
 
     drop_all(hub);
+    hub->worker_env = NULL;
     lmn__socket_close(&hub->fd); /* who comes now finds nobody, and ends */
     lmn__record_path(job_id, "nonce", path);
     st = store->ops->remove(store, path, NULL);
@@ -215,6 +219,32 @@ static void refuse(struct guest *guest, const struct lmn_error *why)
     guest->gone = true;
 }
 
+/* Tell a guest what its worker is started with. What does not go at once goes with its setup. */
+static enum lmn_status welcome(struct lmn_hub *hub, struct guest *guest, struct lmn_error *err)
+{
+    struct lmn__welcome_message message = { 0 };
+    struct lmn__arena arena;
+    struct lmn_error ignored;
+    size_t count = 0;
+    enum lmn_status st;
+
+    while (hub->worker_env != NULL && hub->worker_env[count] != NULL)
+        count++;
+    lmn__arena_init(&arena, hub->env, 0);
+    message.variable.item = lmn__arena_array(&arena, count + 1, sizeof *message.variable.item);
+    st = message.variable.item != NULL ? LMN_OK : lmn__arena_fail(&arena, "an environment", err);
+    for (size_t i = 0; st == LMN_OK && i < count; i++)
+        message.variable.item[message.variable.count++] =
+            (struct lmn__span){ (const uint8_t *)hub->worker_env[i], strlen(hub->worker_env[i]) };
+    if (st == LMN_OK)
+        st = lmn__channel_put(&guest->channel, LMN__MESSAGE_WELCOME, &lmn__welcome_pb, &message,
+                              err);
+    if (st == LMN_OK && lmn__channel_flush(&guest->channel, false, &ignored) != LMN_OK)
+        guest->gone = true;
+    lmn__arena_deinit(&arena);
+    return st;
+}
+
 static enum lmn_status greet(struct lmn_hub *hub, struct guest *guest,
                              const struct lmn__hello_message *hello, struct lmn_error *err)
 {
@@ -241,6 +271,8 @@ static enum lmn_status greet(struct lmn_hub *hub, struct guest *guest,
     guest->known = st == LMN_OK;
     if (st != LMN_OK)
         refuse(guest, err);
+    else if (guest->thread == 0)
+        st = welcome(hub, guest, err);
     return st;
 }
 

@@ -17,11 +17,12 @@ enum { LMN__HUB_GUESTS_MAX = 512, LMN__HUB_WHY_CHARS = 160 };
 
 /*
  * Begin to serve a job: a nonce is written beside its record, and agents that cannot read it are
- * refused. `root` is the table's folder, for messages.
+ * refused. `root` is the table's folder, for messages. `worker_env`, texts NAME=value that end with
+ * NULL or NULL itself, is what agents start workers with; borrowed until lmn__hub_end().
  */
 LMN_MUST_USE enum lmn_status lmn__hub_begin(struct lmn_hub *hub, struct lmn_store *store,
                                             const char *job_id, const char *root, uint32_t threads,
-                                            struct lmn_error *err);
+                                            const char *const *worker_env, struct lmn_error *err);
 
 /* The nonce goes, and those that wait are let go. */
 void lmn__hub_end(struct lmn_hub *hub, struct lmn_store *store, const char *job_id);

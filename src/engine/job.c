@@ -200,7 +200,8 @@ static enum lmn_status job_init(struct lmn_job *job, const struct lmn_job_functi
     lmn__record_index(job->id, job->root);
     if (job->options.hub != NULL)
         return lmn__hub_begin(job->options.hub, store, job->id, job->root,
-                              job->options.threads != 0 ? job->options.threads : 1, err);
+                              job->options.threads != 0 ? job->options.threads : 1,
+                              job->options.worker_env, err);
     return LMN_OK;
 }
 

@@ -263,7 +263,9 @@ bool lmn__job_stays_warm(const struct lmn_job *job);
 void lmn__job_leave(struct lmn_job *job, struct lmn__crew_worker *crew);
 void lmn__job_let_go(struct lmn_job *job, bool wait);
 
-/* crew_log.c: keep what a worker has printed; it prints no more; write it. */
+/* crew_log.c: keep what a worker has printed, as its agent passes it on or as it lies in the pipe;
+ * it prints no more; write it. */
+void lmn__job_keep_log(struct lmn_job *job, uint32_t worker, struct lmn__span printed);
 void lmn__job_hear_log(struct lmn_job *job, uint32_t worker);
 void lmn__job_end_log(struct lmn_job *job, uint32_t worker);
 void lmn__job_flush_log(struct lmn_job *job);

@@ -120,6 +120,19 @@ static const struct lmn__pb_field hello_fields[] = {
 };
 const struct lmn__pb_message lmn__hello_pb = MESSAGE("Hello", lmn__hello_message, hello_fields);
 
+static const struct lmn__pb_field welcome_fields[] = {
+    FIELD(lmn__welcome_message, 1, LMN__PB_BYTES, LMN__PB_REPEATED, variable),
+};
+const struct lmn__pb_message lmn__welcome_pb = MESSAGE("Welcome", lmn__welcome_message,
+                                                       welcome_fields);
+
+static const struct lmn__pb_field board_fields[] = {
+    FIELD(lmn__board_message, 1, LMN__PB_U32, 0, board),
+    FIELD(lmn__board_message, 2, LMN__PB_U64, 0, task),
+    FIELD(lmn__board_message, 3, LMN__PB_BYTES, 0, items),
+};
+const struct lmn__pb_message lmn__board_pb = MESSAGE("Board", lmn__board_message, board_fields);
+
 static const struct lmn__pb_field page_fields[] = {
     FIELD(lmn__page_message, 1, LMN__PB_BOOL, 0, in_call),
     FIELD(lmn__page_message, 2, LMN__PB_U64, 0, in_call_ns),
@@ -137,6 +150,7 @@ static const struct lmn__pb_field page_fields[] = {
     FIELD(lmn__page_message, 14, LMN__PB_U64, 0, cost_nano),
     FIELD(lmn__page_message, 15, LMN__PB_U64, 0, call_row_id),
     FIELD(lmn__page_message, 16, LMN__PB_U64, 0, read_bytes),
+    FIELD(lmn__page_message, 17, LMN__PB_BOOL, 0, warm),
 };
 const struct lmn__pb_message lmn__page_pb = MESSAGE("Page", lmn__page_message, page_fields);
 
@@ -264,6 +278,24 @@ enum lmn_status lmn__task_decode(struct lmn__span body, struct lmn__arena *arena
         end = first + count;
     }
     return check_kept(task_out, err);
+}
+
+enum lmn_status lmn__welcome_decode(struct lmn__span body, struct lmn__arena *arena,
+                                    struct lmn__welcome_message *welcome_out, struct lmn_error *err)
+{
+    enum lmn_status st;
+
+    *welcome_out = (struct lmn__welcome_message){ 0 };
+    st = lmn__pb_decode(&lmn__welcome_pb, body, arena, welcome_out, err);
+    for (size_t i = 0; st == LMN_OK && i < welcome_out->variable.count; i++) {
+        struct lmn__span text = welcome_out->variable.item[i];
+        const uint8_t *equals = text.len > 0 ? memchr(text.data, '=', text.len) : NULL;
+
+        if (equals == NULL || equals == text.data || memchr(text.data, '\0', text.len) != NULL)
+            st = lmn_fail(err, LMN_E_CORRUPT, "variable %zu of an agent's worker is no NAME=value",
+                          i);
+    }
+    return st;
 }
 
 struct lmn__answer_message lmn__answer_of(const struct lmn_error *err)

@@ -15,16 +15,17 @@
  * have to allow, and is answered at once. Both sides are of one version of this library.
  *
  * Where the worker is on another machine its agent stands in between (agent.c). It connects once
- * for each thread, and its first frame is HELLO, which the engine may answer with REFUSED. It
- * passes frames on, shows its worker's page with PAGE, and ends with DIED when the worker has
- * ended; STOP and KILL are for it.
+ * for each thread, and its first frame is HELLO, which the engine answers with WELCOME on the
+ * connection of thread 0, or with REFUSED. It passes frames on, shows its worker's page with PAGE
+ * and what the worker prints with LOG, and when the worker has ended sends what lies on its shelf
+ * with BOARD, then DIED; STOP and KILL are for it.
  */
 #ifndef LMN_ENGINE_PROTOCOL_H
 #define LMN_ENGINE_PROTOCOL_H
 
 #include "base/proto.h"
 
-enum { LMN__PROTOCOL_VERSION = 1, LMN__FRAME_HEAD_BYTES = 5, LMN__FRAME_BYTES_MAX = 1 << 28 };
+enum { LMN__PROTOCOL_VERSION = 2, LMN__FRAME_HEAD_BYTES = 5, LMN__FRAME_BYTES_MAX = 1 << 28 };
 
 enum lmn__message_kind {
     /* from the engine */
@@ -48,6 +49,11 @@ enum lmn__message_kind {
     /* from the worker, and from the engine */
     LMN__MESSAGE_PERMIT,
     LMN__MESSAGE_PERMITTED,
+    /* from the engine to an agent */
+    LMN__MESSAGE_WELCOME,
+    /* from an agent */
+    LMN__MESSAGE_LOG, /* an answer whose message is what was printed */
+    LMN__MESSAGE_BOARD,
     LMN__MESSAGE_KINDS
 };
 
@@ -139,6 +145,18 @@ struct lmn__hello_message {
     uint32_t thread, threads;
 };
 
+/* What an agent starts its worker with. */
+struct lmn__welcome_message {
+    struct lmn__pb_spans variable; /* NAME=value */
+};
+
+/* A board of a worker that has ended (shelf.h). */
+struct lmn__board_message {
+    uint32_t board;
+    uint64_t task;
+    struct lmn__span items;
+};
+
 /* A page (page.h), and its process. */
 struct lmn__page_message {
     bool in_call;
@@ -150,6 +168,7 @@ struct lmn__page_message {
     uint64_t memory_bytes, cpu_ns;
     uint64_t calls, tokens, cost_nano;
     uint64_t call_row_id, read_bytes;
+    bool warm; /* it has served a job before */
 };
 
 extern const struct lmn__pb_message lmn__setup_pb;
@@ -161,6 +180,8 @@ extern const struct lmn__pb_message lmn__permit_pb;
 extern const struct lmn__pb_message lmn__permitted_pb;
 extern const struct lmn__pb_message lmn__hello_pb;
 extern const struct lmn__pb_message lmn__page_pb;
+extern const struct lmn__pb_message lmn__welcome_pb;
+extern const struct lmn__pb_message lmn__board_pb;
 
 /* A frame that was received; the body is a view. */
 struct lmn__frame {
@@ -200,6 +221,11 @@ LMN_MUST_USE enum lmn_status lmn__task_decode(struct lmn__span body, struct lmn_
 LMN_MUST_USE enum lmn_status lmn__hello_decode(struct lmn__span body, struct lmn__arena *arena,
                                                struct lmn__hello_message *hello_out,
                                                struct lmn_error *err);
+
+/* Each variable has a name, and is a text. */
+LMN_MUST_USE enum lmn_status lmn__welcome_decode(struct lmn__span body, struct lmn__arena *arena,
+                                                 struct lmn__welcome_message *welcome_out,
+                                                 struct lmn_error *err);
 
 /* What an error says, as an answer; views point into *err. And back: the status. */
 struct lmn__answer_message lmn__answer_of(const struct lmn_error *err);

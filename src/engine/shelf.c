@@ -10,7 +10,6 @@
 
 #include <string.h>
 
-#include "base/bytes.h"
 #include "base/math.h"
 #include "os/process.h"
 
@@ -84,5 +83,23 @@ bool lmn__board_next(const struct lmn__board *board, uint64_t *at, struct lmn__b
     if (item_out->len > used - *at - ITEM_HEAD_BYTES)
         return false;
     *at = lmn__min_u64(*at + ITEM_HEAD_BYTES + lmn__align_up(item_out->len, 8), used);
+    return true;
+}
+
+struct lmn__span lmn__board_items(const struct lmn__board *board)
+{
+    uint64_t used = lmn__min_u64(atomic_load(&board->used), LMN__BOARD_BYTES - sizeof *board);
+
+    return (struct lmn__span){ (const uint8_t *)(board + 1), used };
+}
+
+bool lmn__board_copy(struct lmn__board *board, uint64_t task, struct lmn__span items)
+{
+    if (items.len > LMN__BOARD_BYTES - sizeof *board)
+        return false;
+    lmn__board_clear(board, task);
+    if (items.len > 0)
+        memcpy(board + 1, items.data, items.len);
+    atomic_store(&board->used, items.len);
     return true;
 }

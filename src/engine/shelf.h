@@ -13,6 +13,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "base/bytes.h"
 #include "engine/page.h"
 
 enum { LMN__BOARDS = 2, LMN__BOARD_BYTES = 16 << 20 };
@@ -50,5 +51,11 @@ bool lmn__board_put(struct lmn__board *board, uint64_t ordinal, uint32_t kind, c
 /* The item at *at, which moves behind it; false behind the last, or at something that is none. */
 bool lmn__board_next(const struct lmn__board *board, uint64_t *at,
                      struct lmn__board_item *item_out);
+
+/* The items as they lie there. */
+struct lmn__span lmn__board_items(const struct lmn__board *board);
+
+/* Put items of another board on, in the place of what is there. False: they are too long. */
+bool lmn__board_copy(struct lmn__board *board, uint64_t task, struct lmn__span items);
 
 #endif

@@ -34,6 +34,8 @@ static void decode(const struct lmn__frame *frame, struct lmn__arena *arena)
     struct lmn__permitted_message permitted = { 0 };
     struct lmn__hello_message hello;
     struct lmn__page_message page = { 0 };
+    struct lmn__welcome_message welcome;
+    struct lmn__board_message board = { 0 };
     struct lmn_error err;
 
     switch (frame->kind) {
@@ -68,6 +70,14 @@ static void decode(const struct lmn__frame *frame, struct lmn__arena *arena)
     case LMN__MESSAGE_PAGE:
         if (lmn__pb_decode(&lmn__page_pb, frame->body, arena, &page, &err) == LMN_OK)
             check_again(&lmn__page_pb, &page, arena);
+        break;
+    case LMN__MESSAGE_WELCOME:
+        if (lmn__welcome_decode(frame->body, arena, &welcome, &err) == LMN_OK)
+            check_again(&lmn__welcome_pb, &welcome, arena);
+        break;
+    case LMN__MESSAGE_BOARD:
+        if (lmn__pb_decode(&lmn__board_pb, frame->body, arena, &board, &err) == LMN_OK)
+            check_again(&lmn__board_pb, &board, arena);
         break;
     default:
         if (lmn__pb_decode(&lmn__answer_pb, frame->body, arena, &answer, &err) == LMN_OK &&

@@ -66,6 +66,9 @@ static void misbehave(const struct function *function, int64_t value)
         signal(SIGSEGV, SIG_DFL); /* sanitizers would end it in their own way */
         raise(SIGSEGV);
     }
+    if (value == oddity(function, "say", -1))
+        dprintf(STDOUT_FILENO, "value %lld, %s\n", (long long)value,
+                getenv("LEMAN_TEST") != NULL ? getenv("LEMAN_TEST") : "nothing");
     if (value == oddity(function, "exit", -1))
         _exit(3);
     if (value == oddity(function, "hog", -1))

@@ -13,6 +13,7 @@
  *   short    the call gives one value too few
  *   error    the call fails as a whole
  *   setup    the function does not load
+ *   say      the worker prints the value, and what its environment has as LEMAN_TEST
  *   stale    a worker that has served a job before does not load it
  *   slow     (a number of microseconds, for every row)
  *

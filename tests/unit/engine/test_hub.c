@@ -32,22 +32,27 @@ struct place {
     uint32_t agent_count;
 };
 
-static int make_place(void **state)
+static void open_hub(struct place *place)
 {
-    static struct place place;
     const struct lmn_hub_options options = { .address = "127.0.0.1",
                                              .token = TOKEN,
                                              .machine = "here" };
     struct lmn_error err;
 
+    CHECK_STATUS(lmn_hub_open(&options, &place->hub, &err), LMN_OK, &err);
+    CHECK(lmn_hub_port(place->hub) != 0);
+}
+
+static int make_place(void **state)
+{
+    static struct place place;
     memset(&place, 0, sizeof place);
     place.dir = test_dir_make();
     setenv("XDG_STATE_HOME", place.dir, 1);
     snprintf(place.root, sizeof place.root, "%s/t.lance", place.dir);
     place.store = test_store_local(place.root);
     place.table = job_table(place.store, ROWS, FRAGMENT_ROWS);
-    CHECK_STATUS(lmn_hub_open(&options, &place.hub, &err), LMN_OK, &err);
-    CHECK(lmn_hub_port(place.hub) != 0);
+    open_hub(&place);
     *state = &place;
     return 0;
 }
@@ -174,6 +179,60 @@ static void test_hub__calls(void **state)
     CHECK_EQ(status.calls, 7);
     CHECK_EQ(status.rows_checkpointed, 70);
     CHECK_EQ(job_run(place->table, "", NULL).state, LMN_JOB_DONE);
+    CHECK_EQ(job_check(place->store, NULL, 0), 0);
+}
+
+/* Workers have the variables of the job, and what they print is kept, but for its secrets. */
+static void test_hub__prints(void **state)
+{
+    struct place *place = *state;
+    const char *const environment[] = { "LEMAN_TEST=hush hush", NULL };
+    const struct lmn_job_options options = { .id = "remote",
+                                             .concurrency = 1,
+                                             .worker_env = environment,
+                                             .secret = environment,
+                                             .hub = place->hub };
+    struct lmn_job *job = job_begin_with(place->table, "say=599",
+                                         (struct lmn_job_function){ .batch_rows = 10 }, &options);
+    struct lmn_job_status status;
+    struct lmn_error err;
+    char *logs;
+
+    start_agent(place, (struct lmn_agent_options){ .machine = "elsewhere" });
+    status = job_end(job);
+    join_agents(place);
+    CHECK_EQ(status.state, LMN_JOB_DONE);
+    CHECK_EQ(status.log_lines, 1);
+    CHECK_STATUS(lmn_job_logs(place->table, "remote", NULL, &logs, &err), LMN_OK, &err);
+    CHECK_HAS(logs, "value 599, [LEMAN_TEST]");
+    CHECK(strstr(logs, "hush") == NULL);
+    lmn_text_free(logs);
+}
+
+/* The workers of a job that is done serve the next; one that the next cannot use is replaced. */
+static void test_hub__the_next_job(void **state)
+{
+    struct place *place = *state;
+    const struct lmn_job_options options[] = {
+        { .id = "remote", .concurrency = 1, .where = "value < 300" },
+        { .id = "remote", .concurrency = 1 },
+    };
+
+    for (int i = 0; i < 2; i++) {
+        struct lmn_job_options own = options[i];
+        struct lmn_job_status status;
+        struct lmn_job *job;
+
+        own.hub = place->hub;
+        job = job_begin(place->table, i == 0 ? "" : "stale=1", &own);
+        start_agent(place, (struct lmn_agent_options){ .machine = "elsewhere" });
+        status = job_end(job);
+        join_agents(place);
+        CHECK_STR(status.error.message, "");
+        CHECK_EQ(status.state, LMN_JOB_DONE);
+        lmn_hub_close(place->hub);
+        open_hub(place);
+    }
     CHECK_EQ(job_check(place->store, NULL, 0), 0);
 }
 
@@ -371,6 +430,8 @@ int main(void)
         CASE(workers),
         CASE(segments),
         CASE(calls),
+        CASE(prints),
+        CASE(the_next_job),
         CASE(crash),
         CASE(hang),
         CASE(hog),

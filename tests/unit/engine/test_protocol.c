@@ -95,6 +95,38 @@ static void test_task__ranges_are_checked(void **state)
     CHECK_HAS(err.message, "does not rise");
 }
 
+static enum lmn_status decode_welcome(struct lmn__span variable, struct lmn_error *err)
+{
+    struct lmn__welcome_message in = { .variable = { &variable, 1 } }, out;
+    struct lmn__arena arena;
+    struct lmn__buf buf;
+    enum lmn_status st;
+
+    lmn__buf_init(&buf, test_env(), 0);
+    lmn__arena_init(&arena, test_env(), 0);
+    lmn__pb_encode(&lmn__welcome_pb, &in, &buf);
+    st = lmn__welcome_decode((struct lmn__span){ buf.data, buf.len }, &arena, &out, err);
+    CHECK(st != LMN_OK || (out.variable.count == 1 && out.variable.item[0].len == variable.len));
+    lmn__arena_deinit(&arena);
+    lmn__buf_deinit(&buf);
+    return st;
+}
+
+static void test_welcome__variables_are_checked(void **state)
+{
+    struct lmn_error err;
+
+    (void)state;
+    CHECK_STATUS(decode_welcome(span("NAME=value"), &err), LMN_OK, &err);
+    CHECK_STATUS(decode_welcome(span("NAME="), &err), LMN_OK, &err);
+    CHECK_STATUS(decode_welcome(span("NAME"), &err), LMN_E_CORRUPT, &err);
+    CHECK_STATUS(decode_welcome(span("=value"), &err), LMN_E_CORRUPT, &err);
+    CHECK_STATUS(decode_welcome(span(""), &err), LMN_E_CORRUPT, &err);
+    CHECK_STATUS(decode_welcome((struct lmn__span){ (const uint8_t *)"A=b\0c", 5 }, &err),
+                 LMN_E_CORRUPT, &err);
+    CHECK_HAS(err.message, "variable 0 of an agent's worker");
+}
+
 /* A task of rows 100 to 109 that need not compute `count` of them. */
 static enum lmn_status decode_kept(const uint64_t *ordinal, size_t count, size_t kinds,
                                    struct lmn_error *err)
@@ -226,6 +258,7 @@ int main(void)
         cmocka_unit_test(test_frame__round_trip),
         cmocka_unit_test(test_frame__corrupt),
         cmocka_unit_test(test_task__ranges_are_checked),
+        cmocka_unit_test(test_welcome__variables_are_checked),
         cmocka_unit_test(test_task__kept_rows_are_checked),
         cmocka_unit_test(test_setup__is_checked),
         cmocka_unit_test(test_answer__carries_an_error),

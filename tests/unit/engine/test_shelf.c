@@ -55,6 +55,34 @@ static void test_board__round_trip(void **state)
     lmn__shared_close(&shared);
 }
 
+/* Items go from one board to another as they are; what is too long for a board does not. */
+static void test_board__copy(void **state)
+{
+    struct lmn__shared shared = make_shelves(1);
+    struct lmn__board *from = lmn__shelf_board(shared.memory, 0, 0);
+    struct lmn__board *to = lmn__shelf_board(shared.memory, 0, 1);
+    struct lmn__span items;
+    struct lmn__board_item item;
+    uint64_t at = 0;
+
+    (void)state;
+    lmn__board_clear(from, 7);
+    CHECK(lmn__board_copy(to, 3, lmn__board_items(from)));
+    CHECK_EQ(count_items(to), 0);
+    CHECK(lmn__board_put(from, 100, 3, "seven b", 7));
+    CHECK(lmn__board_put(from, 101, 0, NULL, 0));
+    CHECK(lmn__board_copy(to, 7, lmn__board_items(from)));
+    CHECK_EQ(atomic_load(&to->task), 7);
+    CHECK_EQ(count_items(to), 2);
+    CHECK(lmn__board_next(to, &at, &item));
+    CHECK(item.ordinal == 100 && item.kind == 3 && item.len == 7);
+    CHECK_BYTES(item.data, "seven b", 7);
+    items = (struct lmn__span){ shared.memory, LMN__BOARD_BYTES };
+    CHECK(!lmn__board_copy(to, 8, items));
+    CHECK_EQ(count_items(to), 2);
+    lmn__shared_close(&shared);
+}
+
 /* What a job left is gone for the next, and memory that nobody has used stays so. */
 static void test_shelf__reset(void **state)
 {
@@ -178,11 +206,9 @@ static void test_saved__faults(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_board__round_trip),
-        cmocka_unit_test(test_shelf__reset),
-        cmocka_unit_test(test_board__full),
-        cmocka_unit_test(test_board__corrupt),
-        cmocka_unit_test(test_saved__by_unit_and_row),
+        cmocka_unit_test(test_board__round_trip), cmocka_unit_test(test_board__copy),
+        cmocka_unit_test(test_shelf__reset),      cmocka_unit_test(test_board__full),
+        cmocka_unit_test(test_board__corrupt),    cmocka_unit_test(test_saved__by_unit_and_row),
         cmocka_unit_test(test_saved__faults),
     };
 
