@@ -158,7 +158,7 @@ class Request:
 
     def _give_secrets(self):
         """Values of secrets go into the environment of workers, and into no record of the job."""
-        found = {}
+        self.secrets = found = {}
         for udf, _, _ in self.udfs.values():
             found |= secret.demand(udf)
         secret.cover(found)
@@ -253,6 +253,11 @@ class Request:
 
     def plan(self, sample=0):
         plan = json.loads(_core.job_plan(self.core, self.functions, self.options))
+        if self.placement.engine == "ray" and not self.in_process:
+            from leman import ray_engine
+
+            del plan["machine"]
+            plan |= {"blocker": None} | ray_engine.plan(self)
         if sample:
             plan["sample"] = self._sample(sample)
         return Plan(plan)

@@ -6,11 +6,12 @@ import secrets
 import socket
 import time
 
-from leman import _core, shipping
+from leman import _core
+from leman import ray_trackers as trackers
 from leman.context import current_cluster
 from leman.jobs import Job, records
 from leman.placement import place_of
-from leman.ray_admission import Need, admit, survey
+from leman.ray_admission import Need, admit, amounts_text, survey
 from leman.startup import Startup
 
 WORKERS_MAX = 8
@@ -97,46 +98,127 @@ def tracker_need():
     return Need(CPUS, 0.0, MEMORY)
 
 
-def workers_of(ray, request, need):
-    """How many workers, and what to say of it."""
+def workers_of(nodes, request, need):
+    """How many workers, and what to say of it; ValueError says why there can be none."""
     rows = len(request.table)
     most = min(WORKERS_MAX, rows // ROWS_PER_WORKER_MIN + 1)
+    return admit(nodes, need, tracker_need(), request.options["concurrency"] or None, most)
+
+
+def _line(what, count, need, why):
+    return {
+        "what": what,
+        "count": count,
+        "cpus_each": need.cpus,
+        "cpus": need.cpus * count,
+        "gpus": need.gpus * count,
+        "memory_bytes": need.memory * count,
+        "why": why,
+    }
+
+
+def plan(request):
+    """What a job asks of the cluster, and what it has: members of a plan."""
+    nodes = look_around(connect())
+    need, tracker, none = need_of(request), tracker_need(), Need(0.0, 0.0, 0)
+    blocker, workers = None, 0
     try:
-        return admit(
-            look_around(ray), need, tracker_need(), request.options["concurrency"] or None, most
-        )
+        admission = workers_of(nodes, request, need)
+        workers, blocker = admission.workers, admission.note
     except ValueError as error:
-        raise _core.UnavailableError(str(error)) from None
+        blocker = str(error)
+    wanted = request.options["concurrency"] or workers or 1
+    resources = [
+        _line("driver", 1, none, "this process"),
+        _line("tracker", 1, tracker, "an actor of the cluster"),
+        _line("workers", wanted, need, "actors that run the function"),
+        _line("writers", 0, none, "workers write their results to their final place"),
+        _line("queues", 0, none, "nothing stands between workers and files"),
+    ]
+    made = {
+        "resources": resources,
+        "total": {name: sum(line[name] for line in resources) for name in _AMOUNTS},
+        "cluster": [
+            {"node": node.name, "has": amounts_text(_shown(node.total)), "group": node.group}
+            for node in nodes
+        ],
+        "workers": workers,
+        "threads_per_worker": request.threads or 1,
+        "fits": workers > 0,
+    }
+    return made if blocker is None else made | {"blocker": blocker}
+
+
+_AMOUNTS = ("cpus", "gpus", "memory_bytes")
+
+
+def _shown(amounts):
+    """What people ask nodes for; not the names that Ray itself gives them."""
+    hidden = ("node:", "object_store_memory", "accelerator_type:")
+    return {name: amount for name, amount in amounts.items() if not name.startswith(hidden)}
 
 
 def start(request):
-    """Start a job on a cluster; returns a ``Job``."""
-    startup = Startup()
-    ahead = shipping.begin(request)
-    with startup.phase("provision"):
-        ray = connect()
+    """Start a job on a cluster, or attach to the one that runs and does the same; a ``Job``."""
+    ray = connect()
+    check_alike(ray)
     need = need_of(request)
-    admission = workers_of(ray, request, need)
-    # Secrets are looked up where workers run: their values stay here.
+    try:
+        admission = workers_of(look_around(ray), request, need)
+    except ValueError as error:
+        raise _core.UnavailableError(str(error)) from None
+    startup = Startup()
+    spec = _spec(request, need, admission, startup)
+    actor = _running(ray, spec)
+    if actor is None:
+        actor = trackers.obtain(ray, spec, request.secrets)
+    tracked = Tracked(ray, actor, spec, request.secrets, request.table, admission, startup)
+    return Job(tracked, request.name, request.table)
+
+
+def _running(ray, spec):
+    """The tracker of a job that runs and does the same, whose id is that of `spec` from now on."""
+    asked = spec["options"]["id"]
+    found = trackers.find(ray, asked, spec["same"])
+    spec["options"]["id"] = asked or secrets.token_hex(5)
+    if found is None:
+        return None
+    job_id, same, actor = found
+    if not same:
+        raise _core.ConflictError(f"job {job_id} runs on the cluster, and does something else")
+    spec["options"]["id"] = job_id
+    return actor
+
+
+def _spec(request, need, admission, startup):
+    """A job as its tracker gets it, without the values of its secrets."""
     kept = set(request.options) - {"worker", "worker_env", "secret"}
     options = {name: request.options[name] for name in kept}
-    options["id"] = options["id"] or secrets.token_hex(5)
     options["concurrency"] = admission.workers
     options["threads"] = options["threads"] or 1
     table = request.table
     root, name = place_of(table)
-    crate = shipping.pack(ray, request, need, admission.workers, ahead, startup)
-    spec = {
-        "place": (request.placement.path_there(root), name),
+    environment = request.placement.environment
+    if environment is not None:
+        startup.add_environment(environment)
+    runtime_env = {} if environment is None else environment.runtime_env()
+    functions = _functions(request)
+    place = request.placement.path_there(root), name
+    kind = need.text(), request.language, options["threads"], json.dumps(runtime_env, default=str)
+    return {
+        "place": place,
         "version": {"version": request.core.version, "branch": table._branch},
-        "functions": crate.functions(request.functions),
-        "runtime_env": crate.runtime_env,
+        "functions": functions,
+        "runtime_env": runtime_env,
         "options": options,
         "language": request.language,
         "need": need,
         "workers": admission.workers,
+        "secrets": list(request.secrets),
+        "kind": kind,
+        "idle_seconds": trackers.idle_seconds(options["keep_warm"], need.gpus),
+        "same": trackers.sameness(place, table._branch, functions, options),
     }
-    return Job(Tracked(ray, spec, table, admission, startup), request.name, table)
 
 
 class Tracked:
@@ -144,10 +226,11 @@ class Tracked:
 
     detached = True
 
-    def __init__(self, ray, spec, table, admission, startup):
-        from leman.ray_tracker import NAMESPACE, Tracker, actor_name
-
+    def __init__(self, ray, actor, spec, values, table, admission, startup):
         self._ray = ray
+        self._actor = actor
+        self._spec = spec
+        self._values = values  # of secrets
         self.startup = startup
         self._table = table
         self._id = spec["options"]["id"]
@@ -158,21 +241,6 @@ class Tracked:
         self._began = time.monotonic()
         self._wait_seconds = spec["options"]["wait_ms"] / 1000
         self._status = _first_status(self._id, admission)
-        need = tracker_need()
-        actor = ray.remote(Tracker).options(
-            name=actor_name(self._id),
-            namespace=NAMESPACE,
-            lifetime="detached",
-            num_cpus=need.cpus,
-            memory=need.memory,
-            max_concurrency=8,
-            max_restarts=3,
-            max_task_retries=-1,
-        )
-        try:
-            self._actor = actor.remote(spec)
-        except ValueError as error:
-            raise _core.ConflictError(f"job {self._id} runs on the cluster: {error}") from None
 
     def status(self):
         self.wait(0)
@@ -183,10 +251,10 @@ class Tracked:
         if self._ended:
             return True
         if self._stop_asked is not None:
-            self._actor.stop.remote(self._stop_asked)
+            self._actor.stop.remote(self._id, self._stop_asked)
             self._stop_asked = None
         if self._look is None:
-            self._look = self._actor.look.remote(100)
+            self._look = self._actor.look.remote(self._id, 100)
         done, _ = self._ray.wait([self._look], timeout=milliseconds / 1000)
         if done:
             self._hear()
@@ -198,23 +266,35 @@ class Tracked:
         """Heard at the next look: this may be called by a signal's handler."""
         self._stop_asked = now
         if now:
-            self._actor.stop.remote(True)
+            self._actor.stop.remote(self._id, True)
 
     def _hear(self):
         look, self._look = self._look, None
         self._met = True
+        wanted = False
         try:
-            self._ended, status = self._ray.get(look)
+            heard = self._ray.get(look) or (True, self._last_words("it has gone"), False)
+            self._ended, status, wanted = heard
         except self._ray.exceptions.RayError as error:
             self._ended, status = True, self._last_words(error)
+        if wanted:  # the tracker was started again, and nobody else knows them
+            self._actor.take.remote(self._spec, self._values)
+        status = self._status | status
         status["error"] = _error_of(status["error"])
         self._note_startup(status)
         self._status = status
         if self._ended:
-            try:
-                self._ray.kill(self._actor)
-            except Exception:
-                pass  # it has gone by itself
+            self._let_go()
+
+    def _let_go(self):
+        """The tracker waits for another job, or need not be there any more."""
+        if self._status["state"] in ("done", "done_failed") and self._spec["idle_seconds"]:
+            trackers.keep(self._ray, self._actor, self._spec)
+            return
+        try:
+            self._ray.kill(self._actor)
+        except Exception:
+            pass  # it has gone by itself
 
     def _note_startup(self, status):
         """Count what it takes until the first row is computed; said once."""
@@ -269,7 +349,7 @@ def _first_status(job_id, admission):
         "rows_planned rows_resumed rows_computed rows_checkpointed rows_committed rows_failed "
         "bytes_written workers workers_ready worker_deaths memory_bytes elapsed_ms read_ms call_ms "
         "write_ms wait_ms eta_ms eta_low_ms eta_high_ms checkpoint_age_ms commit_age_ms version "
-        "rate rate_recent read_rate write_rate"
+        "rate rate_recent read_rate write_rate log_lines log_lines_dropped calls tokens cost"
     )
     status = dict.fromkeys(counters.split(), 0)
     message = "the tracker starts" + (f"; {admission.note}" if admission.note else "")

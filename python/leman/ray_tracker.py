@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What runs inside a Ray cluster for a job: the tracker, and the appliers that it owns.
+"""What runs inside a Ray cluster for jobs: trackers, and the appliers that they own.
 
-The tracker is a detached actor that drives the job; each applier is an actor that starts a worker
+A tracker is a detached actor that drives a job; each applier is an actor that starts a worker
 process on its node. They talk over connections of their own: Ray places, restarts and ends them,
-and no row passes through its object store.
+and no row passes through its object store. A tracker whose job is done waits a few seconds, with
+its appliers, for the next job of its client.
 """
 
 import os
@@ -14,22 +15,20 @@ import time
 
 import ray
 
-from leman import _core
+from leman import _core, secret
+from leman import ray_trackers as trackers
 from leman.ray_admission import survey
 
-NAMESPACE = "leman"
 CPUS = 0.1
 MEMORY = 128 << 20
 _LOOK_SECONDS = 0.5
+_PLAN_MS = 20  # after which a job without work is over
+_FIRST_SECONDS = 60  # for the first job to come
+_OVERTAKE_SECONDS = 5
 _LINGER_SECONDS = 30  # for a client that asks how it ended
 _ANSWER_SECONDS = 0.5  # until the answer has left
 _START_SECONDS = 5  # that an actor may take without a reason
-_END_SECONDS = 1
 _DEATHS_MAX = 20  # of an applier's actor, one right after the other
-
-
-def actor_name(job_id):
-    return f"leman-{job_id}"
 
 
 def node_name():
@@ -50,94 +49,253 @@ def plain(status):
 
 
 class Applier:
-    """Runs workers on its node until the job needs none."""
+    """Runs workers on its node until a job needs none."""
 
-    def run(self, place, language, variables):
-        """variables: texts NAME=value, added to the environment of workers."""
+    def run(self, place, language):
+        """Returns when the job is over, or why it cannot be reached."""
         from leman.backfill import _worker_command
 
-        os.environ.update(text.split("=", 1) for text in variables)
-        _core.agent_run(
-            node=node_name(), machine=machine_name(), worker=_worker_command(language), **place
-        )
+        try:
+            _core.agent_run(
+                node=node_name(), machine=machine_name(), worker=_worker_command(language), **place
+            )
+        except _core.UnavailableError as error:
+            return str(error)
+        return None
 
 
 class Tracker:
-    """Drives a job, and keeps as many appliers as it wants."""
+    """Drives jobs, one after the other, and keeps as many appliers as they want."""
 
-    def __init__(self, spec):
-        self._spec = spec
-        self._told = threading.Event()  # a client knows how it ended
-        token = secrets.token_hex(16)
-        address = ray.util.get_node_ip_address()
-        self._hub = _core.Hub(address, token, machine_name())
-        table = _core.Table(*spec["place"], **spec["version"])
-        self._job = _core.Job(table, spec["functions"], spec["options"], self._hub)
-        self._place = {
-            "host": address,
-            "port": self._hub.port,
-            "token": token,
-            "root": self._hub.root,
-            "job": spec["options"]["id"],
-            "threads": spec["options"]["threads"],
-        }
-        self._thread = threading.Thread(target=self._supervise, daemon=True)
-        self._thread.start()
+    def __init__(self):
+        self._name = ray.get_runtime_context().get_actor_name()
+        self._changed = threading.Condition()
+        self._asked = None  # the run that comes next
+        self._run = None
+        self._leaves = False
+        spec = trackers.recall(self._name)
+        if spec is not None:  # Ray has started it again
+            self._asked = _Run(spec, None)
+        threading.Thread(target=self._live, daemon=True).start()
 
-    def look(self, milliseconds=0):
-        """How the job stands, at its end or after a while; (has it ended, status)."""
-        ended = self._job.wait(milliseconds)
-        if ended:
-            self._told.set()
-        return ended, plain(self._job.status())
+    def take(self, spec, values):
+        """Drive a job, with these values of its secrets. False: there is another one to drive."""
+        with self._changed:
+            current = self._asked or self._run
+            if current is not None and current.id == spec["options"]["id"] and not current.ended():
+                current.give(values)
+                return True
+            if self._leaves or self._asked or (self._run and not self._run.ended()):
+                return False
+            self._asked = _Run(spec, values)
+            self._changed.notify_all()
+            return True
 
-    def stop(self, now):
-        self._job.stop(now)
+    def look(self, job_id, milliseconds=0):
+        """(has the job ended, its status, are its secrets wanted); at the end of it, or after a
+        while. None when it is not driven here."""
+        run = self._find(job_id)
+        if run is None:
+            return None
+        look = run.look(milliseconds)
+        if look[0]:
+            trackers.forget(self._name, job_id)
+            with self._changed:
+                run.told = True
+                self._changed.notify_all()
+        return look
+
+    def stop(self, job_id, now):
+        run = self._find(job_id)
+        if run is not None:
+            run.stop(now)
+
+    def _find(self, job_id):
+        """A job that it has; calls may overtake the one that brings it."""
+
+        def known():
+            return [run for run in (self._asked, self._run) if run and run.id == job_id]
+
+        with self._changed:
+            self._changed.wait_for(known, _OVERTAKE_SECONDS)
+            return next(iter(known()), None)
+
+    def leave(self):
+        """End, unless there is something to do."""
+        with self._changed:
+            if self._asked is None and (self._run is None or self._run.ended()):
+                self._leaves = True
+                self._changed.notify_all()
 
     def process(self):
         return os.getpid()
 
     # The rest runs in a thread of its own.
 
-    def _supervise(self):
-        appliers = _Appliers(self._spec, self._place)
+    def _live(self):
+        appliers = _Appliers()
         try:
-            for _ in range(self._spec["workers"]):
-                appliers.add()
-            while not self._job.wait(int(_LOOK_SECONDS * 1000)):
-                appliers.renew()
-                self._explain(appliers)
+            while self._next(appliers):
+                self._drive(self._run, appliers)
         finally:
             appliers.end()
-        if self._told.wait(_LINGER_SECONDS):
             time.sleep(_ANSWER_SECONDS)
-        ray.kill(ray.get_runtime_context().current_actor)
+            ray.kill(ray.get_runtime_context().current_actor)
 
-    def _explain(self, appliers):
+    def _next(self, appliers):
+        """Wait for the next job; False when none comes."""
+        idle = _FIRST_SECONDS if self._run is None else self._run.idle_seconds()
+        if self._await(idle, lambda: False):
+            return True
+        appliers.end()
+        linger = _LINGER_SECONDS if self._run is not None else 0
+        if self._await(linger, lambda: self._run is not None and self._run.told):
+            return True
+        with self._changed:
+            self._leaves = self._asked is None
+            return self._begin()
+
+    def _await(self, seconds, enough):
+        with self._changed:
+            self._changed.wait_for(lambda: self._asked or self._leaves or enough(), seconds)
+            return self._begin()
+
+    def _begin(self):
+        if self._asked is None:
+            return False
+        self._run, self._asked = self._asked, None
+        return True
+
+    def _drive(self, run, appliers):
+        trackers.note(self._name, run.spec)
+        if run.begin() and not run.job.wait(_PLAN_MS):
+            appliers.begin(run.spec, run.place)
+            while not run.job.wait(int(_LOOK_SECONDS * 1000)):
+                appliers.renew()
+                run.explain(appliers)
+        trackers.forget(self._name, run.id)
+        appliers.settle(run.idle_seconds() > 0)
+
+
+class _Run:
+    """A job that a tracker drives."""
+
+    def __init__(self, spec, values):
+        self.spec = spec
+        self.id = spec["options"]["id"]
+        self.told = False  # a client knows how it ended
+        self.job = self.place = self._hub = None
+        self._failure = None
+        self._begun = threading.Event()
+        self._values = None
+        self._given = threading.Event()
+        self._stop = None
+        if not spec["secrets"]:
+            values = {}
+        elif values is None and len(secret.present(spec["secrets"])) == len(spec["secrets"]):
+            values = secret.present(spec["secrets"])  # this node has them
+        self.give(values)
+
+    def give(self, values):
+        """The values of its secrets."""
+        if values is not None and self._values is None:
+            self._values = values
+            self._given.set()
+
+    def begin(self):
+        """Start the job; False when there is none to drive."""
+        try:
+            if not self._given.wait(self.spec["options"]["wait_ms"] / 1000):
+                self._stop = False  # nobody has them: it is stopped, and goes on when it is run
+                self._values = {}
+            self._start()
+        except Exception as error:  # whatever it is, the client is told
+            self._failure = type(error).__name__, str(error)
+        if self.job is not None and self._stop is not None:
+            self.job.stop(self._stop)
+        self._begun.set()
+        return self.job is not None
+
+    def _start(self):
+        spec = self.spec
+        address, token = ray.util.get_node_ip_address(), secrets.token_hex(16)
+        self._hub = _core.Hub(address, token, machine_name())
+        texts = [f"{name}={value}" for name, value in self._values.items()]
+        options = spec["options"] | ({"worker_env": texts, "secret": texts} if texts else {})
+        self.job = _core.Job(self._table(), spec["functions"], options, self._hub)
+        self.place = {
+            "host": address,
+            "port": self._hub.port,
+            "token": token,
+            "root": self._hub.root,
+            "job": self.id,
+            "threads": options["threads"],
+        }
+
+    def _table(self):
+        root, name = self.spec["place"]
+        try:
+            return _core.Table(root, name, **self.spec["version"])
+        except _core.NotFoundError as error:
+            raise _core.UnavailableError(
+                f"node {node_name()} does not see the table: {error}: mount its folder there on "
+                'every node, or say path_map={"/path/here": "/path/on/nodes"}'
+            ) from None
+
+    def ended(self):
+        return self._failure is not None or (self.job is not None and self.job.wait(0))
+
+    def idle_seconds(self):
+        """How long its appliers wait for the next job."""
+        done = self.job is not None and self.job.status()["state"] in ("done", "done_failed")
+        return self.spec["idle_seconds"] if done else 0
+
+    def look(self, milliseconds):
+        if not self._begun.wait(milliseconds / 1000):
+            return False, {}, not self._given.is_set()
+        if self.job is None:
+            return True, {"state": "failed", "error": self._failure}, False
+        return self.job.wait(milliseconds), plain(self.job.status()), False
+
+    def stop(self, now):
+        self._stop = now
+        if self.job is not None:
+            self.job.stop(now)
+
+    def explain(self, appliers):
         """Why workers do not come, where Ray has no place for them."""
-        status = self._job.status()
+        status = self.job.status()
         missing = status["workers"] - status["workers_ready"]
-        if status["state"] not in ("waiting", "running") or missing <= 0:
-            return
-        self._hub.explain(appliers.reason())
+        if status["state"] in ("waiting", "running") and missing > 0:
+            self._hub.explain(appliers.reason())
 
 
 class _Appliers:
     """The actors that run workers; one whose actor ends is made anew."""
 
-    def __init__(self, spec, place):
-        self._need = spec["need"]
-        self._language = spec["language"]
-        self._runtime_env = spec["runtime_env"]
-        self._place = place
-        self._variables = spec["options"].get("worker_env") or []
+    def __init__(self):
+        self._kind = None
+        self._waiting = []  # actors without a job
         self._runs = {}
-        self._deaths = 0
         self._failure = None
-        self._began = time.monotonic()
 
-    def add(self):
-        need = self._need
+    def begin(self, spec, place):
+        """Run workers for a job: as many as it wants, those that wait first."""
+        if spec["kind"] != self._kind:
+            self.end()
+        self._kind, self._spec, self._place = spec["kind"], spec, place
+        self._deaths, self._failure = 0, None
+        self._began = time.monotonic()
+        for actor in self._waiting[spec["workers"] :]:
+            ray.kill(actor)
+        waiting, self._waiting = self._waiting[: spec["workers"]], []
+        for actor in waiting:
+            self._send(actor)
+        for _ in range(spec["workers"] - len(waiting)):
+            self._add()
+
+    def _add(self):
+        need = self._spec["need"]
         options = {
             "num_cpus": need.cpus,
             "num_gpus": need.gpus,
@@ -148,35 +306,48 @@ class _Appliers:
             options["memory"] = need.memory
         if need.labels:
             options["label_selector"] = need.labels
-        if self._runtime_env:
-            options["runtime_env"] = self._runtime_env
-        actor = ray.remote(Applier).options(**options).remote()
-        self._runs[actor.run.remote(self._place, self._language, self._variables)] = actor
+        if self._spec["runtime_env"]:
+            options["runtime_env"] = self._spec["runtime_env"]
+        self._send(ray.remote(Applier).options(**options).remote())
+
+    def _send(self, actor):
+        self._runs[actor.run.remote(self._place, self._spec["language"])] = actor
 
     def renew(self):
         """Make those anew that have ended."""
-        done, _ = ray.wait(list(self._runs), num_returns=len(self._runs), timeout=0)
+        runs = list(self._runs)
+        done = ray.wait(runs, num_returns=len(runs), timeout=0)[0] if runs else []
         for run in done:
             actor = self._runs.pop(run)
-            try:
-                ray.get(run)
-            except Exception as error:  # whatever ended it, the job is told
-                self._failure = str(error).strip().splitlines()[-1]
+            self._note_failure(run)
             ray.kill(actor)
             self._deaths += 1
             if self._deaths < _DEATHS_MAX:
                 self._began = time.monotonic()
-                self.add()
+                self._add()
+
+    def _note_failure(self, run):
+        """Whatever ended it, the job is told."""
+        try:
+            self._failure = ray.get(run) or self._failure
+        except Exception as error:
+            self._failure = str(error).strip().splitlines()[-1]
 
     def reason(self):
         """Why workers are missing."""
         if time.monotonic() < self._began + _START_SECONDS:
             return self._failure or "they are being started"
-        blocker = self._need.blocker(survey())
+        blocker = self._spec["need"].blocker(survey())
         return blocker or self._failure or "they are being started"
 
+    def settle(self, stay):
+        """The job is over: those that are to stay are through with it in a moment."""
+        if not stay:
+            self.end()
+        self._waiting += self._runs.values()
+        self._runs = {}
+
     def end(self):
-        """Appliers end with their job; those that do not are killed."""
-        ray.wait(list(self._runs), num_returns=len(self._runs), timeout=_END_SECONDS)
-        for actor in self._runs.values():
+        for actor in [*self._runs.values(), *self._waiting]:
             ray.kill(actor)
+        self._runs, self._waiting = {}, []

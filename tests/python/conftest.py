@@ -35,7 +35,8 @@ def cluster():
         return
     import ray
 
-    ray.init(address="local", num_cpus=8, include_dashboard=False, log_to_driver=False)
+    # Room for two workers, whatever the machine has: more would only take longer to start.
+    ray.init(address="local", num_cpus=3, include_dashboard=False, log_to_driver=False)
     os.environ["RAY_ADDRESS"] = ray.get_runtime_context().gcs_address
     yield
     ray.shutdown()
