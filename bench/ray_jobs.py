@@ -7,12 +7,14 @@ Workloads, those of bench/backfill.py:
     length   the length of a text of 200 bytes, by arrays; checkpoints and fsync on
     expand   100,000 random bytes for every row of one fragment
 
-    bench/ray_jobs.py [--only NAME ...] [--scale 1.0] [--turns 3]
+    bench/ray_jobs.py [--only NAME ...] [--scale 1.0] [--turns 3] [--markdown]
 
-Each turn starts a Ray of its own; both sides run in it once over a small table first, and then over
-the large one. Leman adds a column to the table; Ray Data has no way to add one and writes the key
-and the column as Parquet files (its write_lance() of 2.60 does not go with pylance 14). "first row"
-is when the first row is in a version of its table, or in a file.
+Each workload has a Ray of its own; both sides run in it once over a small table first, and then in
+turns over the large one. Leman adds a column to the table; Ray Data has no way to add one and
+writes the key and the column as Parquet files (its write_lance() of 2.60 does not go with pylance
+14). "first row" is when the first row is in a version of its table, or the first file is there.
+
+--markdown prints the page docs/bench/ray.md.
 """
 
 import argparse
@@ -25,6 +27,7 @@ import sys
 import tempfile
 import threading
 import time
+from importlib import metadata
 
 import backfill
 from measure import table as markdown
@@ -33,15 +36,47 @@ TURNS = 3
 SMALL_ROWS = 1000
 CPUS = 0.9  # so that the tracker's tenth leaves room for a worker on every processor
 ROWS = {"length": backfill.LENGTH_ROWS, "expand": backfill.EXPAND_ROWS}
+WHAT = {
+    "length": "the length of a text of 200 bytes, by arrays",
+    "expand": "100,000 random bytes for every row",
+}
+VERSIONS = ("leman", "ray", "pyarrow", "pylance")
+PAGE = """\
+# Jobs on Ray, beside Ray Data
+
+How long it takes to fill a column on a Ray of this machine, with the command
+
+    .venv/bin/python bench/ray_jobs.py --markdown > docs/bench/ray.md
+
+which prints this page. Both sides run on the same Ray, in turns, after a small run of each. Leman
+adds the column to the table, checkpointed and durable; Ray Data writes the key and the column as
+Parquet files and does not wait for the device. "first row" is when the first row is in a version of
+the table, or the first file is there. Ratios are Ray Data's time over the side's.
+
+Measured on {machine},
+with {versions}.
+Other programs run there at the same time, which slows down both sides.
+"""
 MAKERS = {"length": backfill.make_texts, "expand": backfill.make_ids}
 
 
-def first_commit(table, began, found, ended):
-    """Note when a job of the table has its first rows in a version."""
-    while not ended.wait(0.02):
-        if any(job.status().get("rows_committed", 0) for job in table.jobs()):
-            found.append(time.perf_counter() - began)
-            return
+def timed(call, there):
+    """Seconds of a call, and until `there` is first true of it, looked at in between."""
+    began, found, ended = time.perf_counter(), [], threading.Event()
+
+    def watch():
+        while not ended.wait(0.01):
+            if there():
+                found.append(time.perf_counter() - began)
+                return
+
+    watcher = threading.Thread(target=watch)
+    watcher.start()
+    call()
+    seconds = time.perf_counter() - began
+    ended.set()
+    watcher.join()
+    return {"seconds": seconds, "first": min(found, default=seconds)}
 
 
 def leman_function(workload):
@@ -69,15 +104,14 @@ def run_leman(workload, folder):
 
     table = leman.open(folder)
     table.add_columns({"made": leman_function(workload)})
-    began, found, ended = time.perf_counter(), [], threading.Event()
-    watcher = threading.Thread(target=first_commit, args=(table, began, found, ended))
-    watcher.start()
-    result = table.backfill("made", engine="ray", progress=False)
-    seconds = time.perf_counter() - began
-    ended.set()
-    watcher.join()
-    assert result.rows_committed == len(table)
-    return {"seconds": seconds, "first": min(found, default=seconds)}
+    versions = os.path.join(folder, "_versions")
+    before = len(os.listdir(versions))
+
+    def fill():
+        result = table.backfill("made", engine="ray", progress=False)
+        assert result.rows_committed == len(table)
+
+    return timed(fill, lambda: len(os.listdir(versions)) > before)
 
 
 def run_ray_data(workload, folder):
@@ -91,25 +125,29 @@ def run_ray_data(workload, folder):
     def expand(batch):
         return pa.table({"id": batch["id"], "made": backfill.random_batch(batch.num_rows)})
 
-    began = time.perf_counter()
-    columns = ["id", "text"] if workload == "length" else ["id"]
-    data = ray.data.read_lance(folder, columns=columns)
-    if workload == "length":
-        data = data.map_batches(length, batch_format="pyarrow")
-    else:
-        data = data.map_batches(
-            expand, batch_format="pyarrow", batch_size=backfill.EXPAND_BATCH, zero_copy_batch=True
-        )
-    data.write_parquet(folder + ".ray")
-    seconds = time.perf_counter() - began
-    return {"seconds": seconds, "first": seconds}
+    def fill():
+        columns = ["id", "text"] if workload == "length" else ["id"]
+        data = ray.data.read_lance(folder, columns=columns)
+        if workload == "length":
+            data = data.map_batches(length, batch_format="pyarrow")
+        else:
+            data = data.map_batches(
+                expand,
+                batch_format="pyarrow",
+                batch_size=backfill.EXPAND_BATCH,
+                zero_copy_batch=True,
+            )
+        data.write_parquet(made)
+
+    made = folder + ".ray"
+    return timed(fill, lambda: os.path.isdir(made) and os.listdir(made))
 
 
 SIDES = {"leman": run_leman, "Ray Data": run_ray_data}
 
 
-def measure_side(workload, side, folder, rows):
-    """In a process of its own: a Ray, a small run, and the one that counts."""
+def measure_workload(workload, folder, rows, turns):
+    """In a process of its own: a Ray, a small run of each side, and those that count."""
     import logging
 
     import ray
@@ -117,21 +155,49 @@ def measure_side(workload, side, folder, rows):
     ray.init(address="local", include_dashboard=False, log_to_driver=False, logging_level="error")
     ray.data.DataContext.get_current().enable_progress_bars = False
     logging.getLogger("ray.data").setLevel(logging.ERROR)
-    make, run = MAKERS[workload], SIDES[side]
-    make(os.path.join(folder, "small"), SMALL_ROWS)
-    make(os.path.join(folder, "large"), rows)
-    run(workload, os.path.join(folder, "small"))
-    print(json.dumps(run(workload, os.path.join(folder, "large"))))
+    times = {side: [] for side in SIDES}
+    for turn in range(-1, turns):
+        for side in list(SIDES) if turn % 2 else reversed(SIDES):
+            place = os.path.join(folder, "turn")
+            MAKERS[workload](place, SMALL_ROWS if turn < 0 else rows)
+            found = SIDES[side](workload, place)
+            if turn >= 0:
+                times[side].append(found)
+            shutil.rmtree(folder)
+            os.makedirs(folder)
+    print(json.dumps(times))
 
 
-def measure(workload, side, rows):
+def measure(workload, rows, turns):
     folder = tempfile.mkdtemp(prefix="leman-bench-")
     try:
-        command = [sys.executable, __file__, "--side", workload, side, folder, str(rows)]
+        given = [workload, folder, str(rows), str(turns)]
+        command = [sys.executable, __file__, "--workload", *given]
         done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
         return json.loads(done.stdout.splitlines()[-1])
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def show(workload, rows, turns, times):
+    middle = {
+        side: {key: statistics.median(turn[key] for turn in found) for key in found[0]}
+        for side, found in times.items()
+    }
+    theirs = middle["Ray Data"]
+    lines = [
+        [
+            side,
+            f"{rows / found['seconds']:,.0f}",
+            f"{found['seconds']:.2f} s",
+            f"{found['first']:.2f} s",
+            f"{theirs['seconds'] / found['seconds']:.1f}x",
+        ]
+        for side, found in middle.items()
+    ]
+    print(f"\n## {workload}\n\n{rows:,} rows, {WHAT[workload]}; the median of {turns} turns.\n")
+    headings = ["side", "rows/s", "time", "first row", "beside Ray Data"]
+    print(markdown(headings, lines), flush=True)
 
 
 def main():
@@ -139,34 +205,21 @@ def main():
     parser.add_argument("--only", nargs="+", choices=ROWS, default=list(ROWS))
     parser.add_argument("--scale", type=float, default=1.0, help="multiplies the rows")
     parser.add_argument("--turns", type=int, default=TURNS)
-    parser.add_argument("--side", nargs=4, help=argparse.SUPPRESS)
+    parser.add_argument("--markdown", action="store_true", help="print docs/bench/ray.md")
+    parser.add_argument("--workload", nargs=4, help=argparse.SUPPRESS)
     given = parser.parse_args()
-    if given.side is not None:
-        workload, side, folder, rows = given.side
-        measure_side(workload, side, folder, int(rows))
+    if given.workload is not None:
+        workload, folder, rows, turns = given.workload
+        measure_workload(workload, folder, int(rows), int(turns))
         return
+    if given.markdown:
+        from ingest import machine
+
+        versions = ", ".join(f"{name} {metadata.version(name)}" for name in VERSIONS)
+        print(PAGE.format(machine=machine(), versions=versions), end="")
     for workload in given.only:
         rows = int(ROWS[workload] * given.scale)
-        times = {side: [] for side in SIDES}
-        for _ in range(given.turns):
-            for side in SIDES:
-                times[side].append(measure(workload, side, rows))
-        best = {
-            side: {key: statistics.median(turn[key] for turn in turns) for key in turns[0]}
-            for side, turns in times.items()
-        }
-        lines = [
-            [
-                side,
-                f"{rows / found['seconds']:,.0f}",
-                f"{found['seconds']:.2f} s",
-                f"{found['first']:.2f} s",
-                f"{best['Ray Data']['seconds'] / found['seconds']:.1f}x",
-            ]
-            for side, found in best.items()
-        ]
-        print(f"\n{workload}, {rows:,} rows, median of {given.turns}\n")
-        print(markdown(["side", "rows/s", "time", "first row", "beside Ray Data"], lines))
+        show(workload, rows, given.turns, measure(workload, rows, given.turns))
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@ import os
 import secrets
 import socket
 import time
+import weakref
 
 from leman import _core
 from leman import ray_trackers as trackers
@@ -176,6 +177,9 @@ def start(request):
     return Job(tracked, request.name, request.table)
 
 
+_here = weakref.WeakValueDictionary()  # jobs of this process that run, by id
+
+
 def _running(ray, spec):
     """The tracker of a job that runs and does the same, whose id is that of `spec` from now on."""
     asked = spec["options"]["id"]
@@ -186,6 +190,8 @@ def _running(ray, spec):
     job_id, same, actor = found
     if not same:
         raise _core.ConflictError(f"job {job_id} runs on the cluster, and does something else")
+    if job_id in _here:
+        raise _core.UnavailableError(f"job {job_id}, which this process has started, fills it")
     spec["options"]["id"] = job_id
     return actor
 
@@ -241,6 +247,7 @@ class Tracked:
         self._began = time.monotonic()
         self._wait_seconds = spec["options"]["wait_ms"] / 1000
         self._status = _first_status(self._id, admission)
+        _here[self._id] = self
 
     def status(self):
         self.wait(0)
@@ -288,6 +295,7 @@ class Tracked:
 
     def _let_go(self):
         """The tracker waits for another job, or need not be there any more."""
+        _here.pop(self._id, None)
         if self._status["state"] in ("done", "done_failed") and self._spec["idle_seconds"]:
             trackers.keep(self._ray, self._actor, self._spec)
             return
@@ -315,7 +323,7 @@ class Tracked:
         )
         if waited >= self._wait_seconds:
             self._ended = True
-            self._ray.kill(self._actor)
+            self._let_go()
             self._status["state"] = "failed"
             self._status["error"] = _core.UnavailableError(self._status["message"])
 

@@ -33,6 +33,9 @@ def cluster():
     if os.environ.get("LEMAN_ENGINE") != "ray":
         yield
         return
+    os.environ.setdefault("RAY_AUTH_MODE", "disabled")
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    os.environ.setdefault("RAY_worker_niceness", "0")
     import ray
 
     # Room for two workers, whatever the machine has: more would only take longer to start.

@@ -9,6 +9,7 @@ os.environ.setdefault("RAY_AUTH_MODE", "disabled")
 os.environ.setdefault("RAY_DEDUP_LOGS", "0")
 os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
 os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+os.environ.setdefault("RAY_worker_niceness", "0")
 # A dead node is noticed in a second instead of in fifteen.
 os.environ.setdefault("RAY_health_check_period_ms", "300")
 os.environ.setdefault("RAY_health_check_failure_threshold", "3")

@@ -216,6 +216,10 @@ def test_jobs__a_second_interrupt_kills(table, gate, tmp_path):
         assert process.returncode != 0
 
 
+@pytest.mark.skipif(
+    os.environ.get("LEMAN_ENGINE") == "ray",
+    reason="there the job goes on: test_nodes__client_killed in tests/ray",
+)
 def test_jobs__killed_and_run_again(table, gate, tmp_path):
     with script(table, gate, tmp_path) as process:
         until(lambda: checkpointed(table) == 10)
