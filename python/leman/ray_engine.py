@@ -210,6 +210,7 @@ def _spec(request, need, admission, startup):
     runtime_env = {} if environment is None else environment.runtime_env()
     functions = _functions(request)
     place = request.placement.path_there(root), name
+    folder = request.placement.path_there(os.path.abspath(table.path))
     kind = need.text(), request.language, options["threads"], json.dumps(runtime_env, default=str)
     return {
         "place": place,
@@ -223,7 +224,7 @@ def _spec(request, need, admission, startup):
         "secrets": list(request.secrets),
         "kind": kind,
         "idle_seconds": trackers.idle_seconds(options["keep_warm"], need.gpus),
-        "same": trackers.sameness(place, table._branch, functions, options),
+        "same": trackers.sameness(folder, table._branch, functions, options),
     }
 
 

@@ -48,10 +48,10 @@ def forget(tracker, job_id):
     kv._internal_kv_del(f"tracker/{tracker}", namespace=NAMESPACE)
 
 
-def sameness(place, branch, functions, options):
+def sameness(folder, branch, functions, options):
     """What two commands have in common that ask for the same."""
     asked = {
-        "place": place,
+        "folder": folder,
         "branch": branch,
         "functions": [[f["name"], f["version"], *f["output"]] for f in functions],
         "options": {name: options.get(name) for name in _SAME},
