@@ -211,7 +211,8 @@ def _spec(request, need, admission, startup):
     functions = _functions(request)
     place = request.placement.path_there(root), name
     folder = request.placement.path_there(os.path.abspath(table.path))
-    kind = need.text(), request.language, options["threads"], json.dumps(runtime_env, default=str)
+    imports = crate.shipped, crate.packages, crate.runtime_env
+    kind = need.text(), request.language, options["threads"], imports
     return {
         "place": place,
         "version": {"version": request.core.version, "branch": table._branch},
