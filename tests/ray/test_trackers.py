@@ -127,7 +127,8 @@ def test_trackers__plan(table):
     plan = table.plan_backfill("y", engine="ray", concurrency=2, num_cpus=2)
     assert [line["count"] for line in plan["resources"][1:3]] == [1, 2]
     assert plan["total"]["cpus"] == 4.1 and plan["workers"] == 2 and plan["fits"]
-    assert "8 CPU, 2 GPU" in plan["cluster"][0]["has"] and "machine" not in plan
+    assert {"8 CPU", "2 GPU"} <= set(plan["cluster"][0]["has"].split(", "))
+    assert "machine" not in plan
     small = table.plan_backfill("y", engine="ray", concurrency=40)
     assert small["workers"] == 7 and "7 workers instead of 40" in small["blocker"]
     never = table.plan_backfill("y", engine="ray", num_gpus=3)
