@@ -101,6 +101,7 @@ class Options:
         self.rate_limit = as_rate_limit(given["rate_limit"])
         self.paid = bool(given["paid"])
         self.parallel_setup = bool(given["parallel_setup"])
+        self.setup_timeout = _number("setup_timeout", given["setup_timeout"], 0.001)
 
     def _take_columns(self, input_columns, field_metadata):
         if isinstance(input_columns, str) or not all(
@@ -128,6 +129,7 @@ class Options:
     rate_limit = None
     paid = False
     parallel_setup = False
+    setup_timeout = None
 
     def __getstate__(self):
         """Without the type, which the signature holds: workers need no pyarrow to read this."""
@@ -422,6 +424,7 @@ def udf(
     rate_limit=None,
     paid=False,
     parallel_setup=False,
+    setup_timeout=None,
     **others,
 ):
     """Make a function, or a class with ``__call__``, one that fills columns.
@@ -449,6 +452,7 @@ def udf(
     rate_limit: a ``leman.RateLimit``, kept by all workers of a job together.
     paid: each result is durable before the next call is made in its place.
     parallel_setup: workers with GPUs run ``setup()`` beside each other, not one after the other.
+    setup_timeout: seconds for ``setup()``, and for what the function imports; 600.
     """
     given = {name: value for name, value in locals().items() if name in udf.__kwdefaults__}
     options = Options(**given, **others)

@@ -28,6 +28,8 @@ def of_function(udf, batch_size):
         told["lazy_blobs"] = True
     if options.parallel_setup:
         told["parallel_setup"] = True
+    if options.setup_timeout is not None:
+        told["setup_timeout_ms"] = math.ceil(options.setup_timeout * 1000)
     if udf.language == "c" or udf.signature.kind != "scalar":
         return told
     if udf.is_async and batch_size is None:

@@ -8,7 +8,7 @@
 
 #include "engine/job.h"
 
-static const uint64_t LOOK_NS = 2000000000;
+static const uint64_t LOOK_NS = 2000000000, SETUP_MS = 600000;
 
 LMN_PRINTF(2, 3)
 static void kill_worker(struct lmn__job_worker *worker, const char *fmt, ...)
@@ -51,10 +51,15 @@ static void watch_worker(struct lmn_job *job, uint32_t number, uint64_t now_ns, 
                     (unsigned long long)(limit >> 20));
 }
 
-/*
- * Threads that are all in calls and together use one processor take turns: they wait for a lock,
- * the interpreter's as a rule.
- */
+/* How long a thread was in calls, the one that runs included. */
+static uint64_t time_in_calls(const struct lmn__page *page, uint64_t now_ns)
+{
+    uint64_t began_ns = atomic_load(&page->call_began_ns);
+
+    return atomic_load(&page->call_ns) +
+           (began_ns != 0 && now_ns > began_ns ? now_ns - began_ns : 0);
+}
+
 static void watch_threads(struct lmn_job *job, struct lmn__job_worker *worker, uint64_t now_ns)
 {
     uint64_t cpu_ns, call_ns = 0, since_ns = now_ns - worker->look_ns;
@@ -64,10 +69,12 @@ static void watch_threads(struct lmn_job *job, struct lmn__job_worker *worker, u
         return;
     cpu_ns = lmn__crew_cpu_ns(worker->crew);
     for (uint32_t i = 0; i < job->threads; i++)
-        call_ns += atomic_load(&worker->crew->page[i].call_ns);
+        call_ns += time_in_calls(&worker->crew->page[i], now_ns);
     cpus = (double)(cpu_ns - worker->look_cpu_ns) / (double)since_ns;
-    calls = (double)(call_ns - worker->look_call_ns) / (double)since_ns;
-    if (worker->look_ns != 0 && calls > 1.5 && cpus > 0.7 && cpus < 1.2) {
+    calls = call_ns > worker->look_call_ns
+                ? (double)(call_ns - worker->look_call_ns) / (double)since_ns
+                : 0;
+    if (worker->look_ns != 0 && lmn__pace_takes_turns(calls, cpus)) {
         job->turns_told = true;
         lmn__job_note(
             job,
@@ -80,6 +87,39 @@ static void watch_threads(struct lmn_job *job, struct lmn__job_worker *worker, u
     worker->look_call_ns = call_ns;
 }
 
+static uint64_t setup_ms(const struct lmn_job *job, uint32_t fill)
+{
+    uint64_t ms = job->fill[fill].function.setup_timeout_ms;
+
+    return ms != 0 ? ms : SETUP_MS;
+}
+
+/*
+ * The limit of a setup: the first function is loaded before the worker is ready, others at the
+ * beginning of their first task. Waiting for the setup of other workers does not count.
+ */
+static void watch_setup(struct lmn_job *job, uint32_t number, uint64_t now_ns)
+{
+    struct lmn__job_worker *worker = &job->worker[number];
+    bool loading = worker->state == LMN__CREW_LOADING;
+
+    for (uint32_t i = 0; i < job->threads; i++) {
+        struct lmn__job_slot *slot = &job->slot[number * job->threads + i];
+        uint64_t phase = atomic_load(&worker->crew->page[i].phase);
+        uint64_t *began_ns = loading ? &worker->began_ns : &slot->began_ns;
+        uint64_t ms = setup_ms(job, loading ? 0 : job->unit[slot->unit].fill);
+
+        if (phase == LMN__PHASE_TURN && (loading || slot->busy))
+            *began_ns = now_ns;
+        if (now_ns <= *began_ns + ms * 1000000 ||
+            !(loading || (slot->busy && phase == LMN__PHASE_SETUP)))
+            continue;
+        kill_worker(worker, "setup: the function was not loaded after %g s", (double)ms / 1000);
+        if (loading && job->error.status == LMN_OK)
+            lmn_fail(&job->error, LMN_E_UDF, "%s", worker->death);
+    }
+}
+
 void lmn__job_watch(struct lmn_job *job, uint64_t now_ns)
 {
     bool memory = now_ns >= job->memory_ns;
@@ -90,7 +130,6 @@ void lmn__job_watch(struct lmn_job *job, uint64_t now_ns)
                          (lmn__places_worker_memory(&job->places) != 0 ? 10 : 250) * 1000000ull;
     for (uint32_t i = 0; i < job->worker_count; i++) {
         struct lmn__job_worker *worker = &job->worker[i];
-        uint64_t setup_ms = job->fill[0].function.setup_timeout_ms;
 
         if (worker->crew == NULL ||
             (worker->crew->process.pid == 0 && worker->crew->remote == NULL))
@@ -98,14 +137,6 @@ void lmn__job_watch(struct lmn_job *job, uint64_t now_ns)
         watch_worker(job, i, now_ns, memory);
         if (memory && job->threads > 1)
             watch_threads(job, worker, now_ns);
-        setup_ms = setup_ms != 0 ? setup_ms : 600000;
-        if (atomic_load(&worker->crew->page[0].phase) == LMN__PHASE_TURN)
-            worker->began_ns = now_ns; /* others set up */
-        if (worker->state == LMN__CREW_LOADING && now_ns > worker->began_ns + setup_ms * 1000000) {
-            kill_worker(worker, "setup: the function was not loaded after %g s",
-                        (double)setup_ms / 1000);
-            if (job->error.status == LMN_OK)
-                lmn_fail(&job->error, LMN_E_UDF, "%s", worker->death);
-        }
+        watch_setup(job, i, now_ns);
     }
 }

@@ -79,6 +79,11 @@ struct lmn__eta lmn__pace_eta(const struct lmn__pace *pace, uint64_t rows_left)
     return eta;
 }
 
+bool lmn__pace_takes_turns(double calls, double cpus)
+{
+    return calls > 1.5 && cpus > 0.7 && cpus < 1.2;
+}
+
 /* A function that takes the most time. */
 static void judge_function(const struct lmn__verdict_facts *facts, char *text)
 {

@@ -47,6 +47,13 @@ struct lmn__eta {
 };
 struct lmn__eta lmn__pace_eta(const struct lmn__pace *pace, uint64_t rows_left);
 
+/*
+ * Do the threads of a worker take turns? `calls` of them are in calls, all of the time, and
+ * together they use `cpus` processors: one, as those do that wait for a lock, the interpreter's as
+ * a rule.
+ */
+bool lmn__pace_takes_turns(double calls, double cpus);
+
 /* What bounds a job, in one line for people. */
 struct lmn__verdict_facts {
     struct lmn__pace_sample spent; /* of lmn__pace_since() */

@@ -4,6 +4,7 @@
 import decimal
 import os
 import signal
+import time
 from collections import Counter
 
 import leman
@@ -106,3 +107,45 @@ def test_failed_rows_and_retries_go_on_behind_them(table, tmp_path):
     assert again <= {3, 13, 23, 33, 43, 50}  # failed ones may be tried again, good ones not
     out = table.to_arrow(["id", "out"], where="id % 10 != 3")
     assert out["out"].to_pylist() == out["id"].to_pylist()
+
+
+def test_batches_that_take_too_much_memory_shrink(tmp_path):
+    """No row is to blame: all have their value, in smaller batches."""
+
+    @leman.udf(data_type=pa.int64(), batch_size=8, memory="300MiB")
+    def hungry(id: pa.Array) -> pa.Array:
+        taken = b"x" * (len(id) * 30 * 2**20)
+        while len(id) > 4:
+            time.sleep(60)  # until it is killed
+        return id if taken else None
+
+    table = leman.create(tmp_path / "t.lance", {"id": range(8)})
+    result = fill(table, hungry)
+    assert (result.rows_failed, result.rows_committed) == (0, 8)
+    assert result.worker_deaths == 1
+    assert table.to_arrow(["out"])["out"].to_pylist() == list(range(8))
+    events = [event["text"] for event in table.jobs()[0].events()]
+    assert any("over its limit of 300 MiB" in text for text in events)
+
+
+@pytest.mark.parametrize("columns", [["out"], ["first", "out"]])
+def test_a_setup_that_does_not_end(table, columns):
+    """Of the first function, and of one that is loaded for its first task."""
+
+    @leman.udf
+    def first(id: int) -> int:
+        return id
+
+    @leman.udf(setup_timeout=0.3)
+    class Slow:
+        def setup(self):
+            time.sleep(600)
+
+        def __call__(self, id: int) -> int:
+            return id
+
+    table.add_columns({"first": first, "out": Slow()})
+    with pytest.raises(leman.FunctionError, match="the function was not loaded after 0.3 s"):
+        table.backfill(columns, progress=False, concurrency=1, max_worker_restarts=1)
+    with pytest.raises(ValueError, match="setup_timeout is a number of at least 0.001, not 0"):
+        leman.udf(setup_timeout=0)

@@ -320,3 +320,23 @@ def test_command__file_and_name(table, tmp_path):
     assert run("--fn", f"{tmp_path}/functions.py:nothing").returncode == 2
     assert run("--fn", f"{tmp_path}/nothing.py:add").returncode == 2
     assert run("--where", "no such").returncode == 2
+
+
+@pytest.mark.soak
+def test_jobs__threads_that_wait_for_each_other_are_told(table, gate):
+    """Threads of Python that compute take turns: the job says so, on a machine that is idle."""
+
+    @leman.udf(batch_size=1, num_cpus=0.1)
+    def busy(id: int) -> int:
+        while not gate.exists():
+            sum(range(100_000))
+        return id
+
+    table.add_columns({"out": busy})
+    job = table.backfill_async("out", concurrency=1, intra_applier_concurrency=3)
+    until(lambda: any("wait for the GIL" in event["text"] for event in job.events()), 120)
+    gate.touch()
+    assert job.wait(60).rows_committed == ROWS
+    (told,) = (event["text"] for event in job.events() if "GIL" in event["text"])
+    assert told.startswith("the 3 threads of a worker take turns")
+    assert "with concurrency=3 and one thread each" in told

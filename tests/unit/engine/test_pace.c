@@ -55,6 +55,16 @@ static void test_pace__a_job_that_stands_still(void **state)
     CHECK_EQ(lmn__pace_eta(&pace, 10).ms, 0);
 }
 
+static void test_pace__threads_that_take_turns(void **state)
+{
+    (void)state;
+    CHECK(lmn__pace_takes_turns(3, 1));
+    CHECK(lmn__pace_takes_turns(1.9, 0.8));
+    CHECK(!lmn__pace_takes_turns(1, 1));   /* one of them is in calls */
+    CHECK(!lmn__pace_takes_turns(3, 2.5)); /* they run beside each other */
+    CHECK(!lmn__pace_takes_turns(3, 0.1)); /* they wait for something else */
+}
+
 static void check_verdict(struct lmn__pace_sample spent, double cpus, int gpu, const char *wanted)
 {
     const struct lmn__verdict_facts facts = { .spent = spent, .cpus = cpus, .gpu_percent = gpu };
@@ -170,6 +180,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_pace__windows),
         cmocka_unit_test(test_pace__a_job_that_stands_still),
+        cmocka_unit_test(test_pace__threads_that_take_turns),
         cmocka_unit_test(test_verdict__texts),
         cmocka_unit_test(test_highlights__tasks),
         cmocka_unit_test(test_highlights__errors),
