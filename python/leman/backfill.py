@@ -23,6 +23,7 @@ from leman.decorator import parse_bytes, refuse_options
 from leman.jobs import Job
 from leman.manifest import Manifest
 from leman.placement import Placement
+from leman.plan import Plan, bytes_of
 
 _GRACE_SECONDS = 5
 _WARM = {None: 0, True: 1, False: 2}
@@ -252,15 +253,10 @@ class Request:
         return setup, apply
 
     def plan(self, sample=0):
-        plan = json.loads(_core.job_plan(self.core, self.functions, self.options))
-        if self.placement.engine == "ray" and not self.in_process:
-            from leman import ray_engine
-
-            del plan["machine"]
-            plan |= {"blocker": None} | ray_engine.plan(self)
+        plan = Plan(json.loads(_core.job_plan(self.core, self.functions, self.options)))
         if sample:
-            plan["sample"] = self._sample(sample)
-        return Plan(plan)
+            plan.add_sample(self._sample(sample))
+        return plan
 
     def _sample(self, rows):
         """Time and bytes of some rows, in this process."""
@@ -280,41 +276,10 @@ class Request:
                     "rows": len(result.row_ids),
                     "failed": len(result.errors),
                     "seconds_per_row": result.seconds / count,
-                    "bytes_per_row": sum(map(_bytes_of, result.outputs)) / count,
+                    "bytes_per_row": sum(map(bytes_of, result.outputs)) / count,
                 }
             )
         return found
-
-
-def _bytes_of(value):
-    """About how much a value takes."""
-    if isinstance(value, (str, bytes)):
-        return len(value)
-    if isinstance(value, dict):
-        return sum(map(_bytes_of, value.values()))
-    if isinstance(value, (list, tuple)):
-        return sum(map(_bytes_of, value))
-    return 8
-
-
-class Plan(dict):
-    """What a backfill would do, by name; its text is for people."""
-
-    def __repr__(self):
-        return "\n".join(_plan_lines(self))
-
-
-def _plan_lines(plan, indent=""):
-    for key, value in plan.items():
-        if isinstance(value, dict):
-            yield f"{indent}{key}:"
-            yield from _plan_lines(value, indent + "  ")
-        elif isinstance(value, list) and value and all(isinstance(item, dict) for item in value):
-            yield f"{indent}{key}:"
-            for item in value:
-                yield indent + "  " + ", ".join(f"{name} {part}" for name, part in item.items())
-        else:
-            yield f"{indent}{key}: {value}"
 
 
 if __name__ == "__main__":

@@ -132,9 +132,16 @@ def test_jobs__plan(table, gated):
     assert plan["functions"][0]["todo"] == 5
     assert plan["sample"][0]["rows"] == 3
     assert plan["fits"] is True
-    text = str(plan)
-    for name in ("driver", "tracker", "workers", "writers", "queues", "free_bytes"):
-        assert name in text
+    assert plan["disk"]["needed_bytes"] > 0 and plan["seconds"] > 0
+    lines = str(plan).splitlines()
+    assert lines[0] == "slow() fills out: 5 rows in 1 fragment, each a task or more"
+    assert lines[1] == f"  5 pending; of {ROWS} rows"
+    for at, name in enumerate(("driver", "tracker", "workers", "writers", "queues", "total"), 2):
+        assert lines[at].split()[0] == name
+    assert lines[6].endswith("nothing stands between workers and files")
+    assert lines[8].startswith("machine: ") and "free" in lines[9]
+    assert lines[10].startswith("sample of 3 rows: slow() takes ")
+    assert lines[11].startswith("time: about ")
     assert table.cells("out")["pending"] == ROWS
 
 
