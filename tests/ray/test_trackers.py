@@ -125,6 +125,7 @@ def test_trackers__plan(table):
     """What a plan says of resources is the cluster's."""
     table.add_columns({"y": process})
     plan = table.plan_backfill("y", engine="ray", concurrency=2, num_cpus=2)
+    assert "\nnode " in str(plan) and "\n2 workers fit\n" in str(plan)
     assert [line["count"] for line in plan["resources"][1:3]] == [1, 2]
     assert plan["total"]["cpus"] == 4.1 and plan["workers"] == 2 and plan["fits"]
     assert {"8 CPU", "2 GPU"} <= set(plan["cluster"][0]["has"].split(", "))
