@@ -38,7 +38,7 @@ enum {
     CHUNK_BYTES = 2 << 20,
     CHUNK_BYTES_SLOW = 8 << 20,
     CHUNK_ROWS_MAX = 1 << 17,
-    RESULT_BYTES_MIN = 16 << 20,
+    RESULT_BYTES_MIN = 8 << 20,
     RESULT_BYTES = 64 << 20
 };
 

@@ -18,6 +18,7 @@
 #include "format/schema_write.h"
 #include "format/tail.h"
 #include "format/write_plan.h"
+#include "os/file.h"
 
 struct pb_placed_page {
     uint32_t column;
@@ -320,19 +321,32 @@ enum lmn_status lmn_pages_encode(struct lmn_env *env, const struct ArrowSchema *
     return LMN_OK;
 }
 
+/* Where a buffer begins that comes behind `bytes` others: large ones at a block, as files are
+ * written past the system's cache (os/file.h). */
+static uint64_t buffer_start(uint64_t bytes, const struct lmn__vec *buffer)
+{
+    return lmn__align_up(bytes, buffer->len >= LMN__PAGES_LARGE_BYTES
+                                    ? (uint64_t)LMN__FILE_BLOCK_BYTES
+                                    : (uint64_t)LMN_PAGE_ALIGN);
+}
+
 uint64_t lmn_pages_bytes(const struct lmn_pages *pages)
 {
     uint64_t bytes = 0;
 
     for (uint64_t i = 0; i < pages->count; i++) {
-        for (uint32_t k = 0; k < pages->page[i].encoded.buffer_count; k++)
-            bytes = lmn__align_up(bytes, LMN_PAGE_ALIGN) + pages->page[i].encoded.buffer[k].len;
+        const struct lmn__encoded_page *encoded = &pages->page[i].encoded;
+
+        for (uint32_t k = 0; k < encoded->buffer_count; k++)
+            bytes = buffer_start(bytes, &encoded->buffer[k]) + encoded->buffer[k].len;
     }
     return bytes;
 }
 
 enum lmn_status lmn_pages_place(struct lmn_pages *pages, uint64_t position, struct lmn_error *err)
 {
+    uint64_t bytes = 0;
+
     if (position % LMN_PAGE_ALIGN != 0)
         return lmn_fail(err, LMN_E_INVALID, "position %llu is not a multiple of %d",
                         (unsigned long long)position, LMN_PAGE_ALIGN);
@@ -340,8 +354,11 @@ enum lmn_status lmn_pages_place(struct lmn_pages *pages, uint64_t position, stru
         struct page *page = &pages->page[i];
 
         for (uint32_t k = 0; k < page->encoded.buffer_count; k++) {
-            page->extent[k] = (struct lmn__extent){ position, page->encoded.buffer[k].len };
-            position = lmn__align_up(position + page->extent[k].bytes, LMN_PAGE_ALIGN);
+            const struct lmn__vec *buffer = &page->encoded.buffer[k];
+
+            bytes = buffer_start(bytes, buffer);
+            page->extent[k] = (struct lmn__extent){ position + bytes, buffer->len };
+            bytes += buffer->len;
         }
     }
     return LMN_OK;

@@ -11,6 +11,9 @@
 #include "format/tail.h"
 #include "format/write_plan.h"
 
+/* From this size on, buffers of pages begin at blocks of a file (os/file.h). */
+enum { LMN__PAGES_LARGE_BYTES = 1 << 20 };
+
 /*
  * Encode column number `column` of the plan's rows from `count` arrays of its type, whose offsets
  * count. Pages go over the bounds of arrays. All else is as lmn_pages_encode().

@@ -9,6 +9,7 @@
 #include <leman/page.h>
 
 #include "base/math.h"
+#include "format/pages.h"
 #include "job/journal_parts.h"
 
 /* A mark is as far ahead as the file is long, within these: few syncs, and small holes. */
@@ -124,6 +125,7 @@ enum lmn_status lmn__journal_grant(struct lmn__journal *journal, enum lmn__grant
                                    uint64_t *position_out, struct lmn_error *err)
 {
     struct lmn__space *space;
+    uint64_t skipped = 0;
     enum lmn_status st;
 
     *position_out = 0;
@@ -133,8 +135,15 @@ enum lmn_status lmn__journal_grant(struct lmn__journal *journal, enum lmn__grant
     st = lmn__journal_space(journal, file, fragment_id, layout, &space, err);
     if (st == LMN_OK)
         st = make_file(journal, space, err);
-    if (st == LMN_OK && bytes > space->mark - space->next)
-        st = raise_mark(journal, space, bytes, err);
+    if (st != LMN_OK)
+        return st;
+    /* Much begins at a block, so that it is written past the system's cache. */
+    if (bytes >= LMN__PAGES_LARGE_BYTES)
+        skipped = lmn__align_up(space->next, LMN__FILE_BLOCK_BYTES) - space->next;
+    if (bytes + skipped > space->mark - space->next)
+        st = raise_mark(journal, space, bytes + skipped, err);
+    if (st == LMN_OK)
+        space->next += skipped;
     if (st == LMN_OK)
         st = remember_grant(journal, space, bytes, err);
     if (st != LMN_OK)

@@ -489,8 +489,7 @@ static enum lmn_status write_buffers(struct writing *writing, struct lmn_pages *
     for (uint32_t i = 0; st == LMN_OK && i < lmn_pages_buffer_count(pages); i++) {
         struct lmn_page_buffer buffer = lmn_pages_buffer(pages, i);
 
-        st = sink->store->ops->write_at(file, buffer.position - base, buffer.data, buffer.bytes,
-                                        err);
+        st = lmn__store_write_past(file, buffer.position - base, buffer.data, buffer.bytes, err);
     }
     return close_place(writing, file, st, err);
 }

@@ -65,6 +65,18 @@ LMN_MUST_USE enum lmn_status lmn__file_write_spans_at(const struct lmn__file *fi
                                                       struct lmn__span *span, size_t count,
                                                       struct lmn_error *err);
 
+enum { LMN__FILE_BLOCK_BYTES = 4096 };
+
+/*
+ * The same, without leaving a copy in the system's memory: for much that is not read soon. That
+ * goes for whole blocks, at an offset and in memory that are multiples of a block; what is left,
+ * and everything where the system cannot, is written as always. Blocks are not shared with what
+ * others write at the same time.
+ */
+LMN_MUST_USE enum lmn_status lmn__file_write_past(const struct lmn__file *file, const char *path,
+                                                  uint64_t offset, const void *data, size_t len,
+                                                  struct lmn_error *err);
+
 /* Wait until what was written is on the device. A failure is final for the data. */
 LMN_MUST_USE enum lmn_status lmn__file_sync(const struct lmn__file *file, const char *path,
                                             struct lmn_error *err);

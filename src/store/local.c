@@ -288,6 +288,14 @@ static enum lmn_status local_write_at(struct lmn__store_file *base, uint64_t off
     return lmn__file_write_at(&file->os, file->path, offset, data, len, err);
 }
 
+static enum lmn_status local_write_past(struct lmn__store_file *base, uint64_t offset,
+                                        const void *data, size_t len, struct lmn_error *err)
+{
+    struct local_file *file = (struct local_file *)base;
+
+    return lmn__file_write_past(&file->os, file->path, offset, data, len, err);
+}
+
 static enum lmn_status local_sync(struct lmn__store_file *base, struct lmn_error *err)
 {
     struct local_file *file = (struct local_file *)base;
@@ -443,6 +451,7 @@ static const struct lmn__store_ops local_ops = {
     .read_at = local_read_at,
     .will_read = local_will_read,
     .write_at = local_write_at,
+    .write_past = local_write_past,
     .sync = local_sync,
     .close = local_close,
     .rename = local_rename,

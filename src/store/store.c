@@ -105,3 +105,12 @@ size_t lmn__store_dir_len(const char *path)
 
     return slash != NULL ? (size_t)(slash - path) : 0;
 }
+
+enum lmn_status lmn__store_write_past(struct lmn__store_file *file, uint64_t offset,
+                                      const void *data, size_t len, struct lmn_error *err)
+{
+    const struct lmn__store_ops *ops = file->store->ops;
+
+    return (ops->write_past != NULL ? ops->write_past : ops->write_at)(file, offset, data, len,
+                                                                       err);
+}

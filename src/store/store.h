@@ -78,6 +78,13 @@ struct lmn__store_ops {
     /* Writing past the end fills the gap with zeros, which take no space where the store can. */
     enum lmn_status (*write_at)(struct lmn__store_file *file, uint64_t offset, const void *data,
                                 size_t len, struct lmn_error *err);
+    /*
+     * The same for much that is not read soon: it leaves no copy in memory where offset and memory
+     * are multiples of LMN__FILE_BLOCK_BYTES and the store can do it. NULL: it cannot; see
+     * lmn__store_write_past().
+     */
+    enum lmn_status (*write_past)(struct lmn__store_file *file, uint64_t offset, const void *data,
+                                  size_t len, struct lmn_error *err);
     /* Make what was written durable. A failure is final for the data. */
     enum lmn_status (*sync)(struct lmn__store_file *file, struct lmn_error *err);
     void (*close)(struct lmn__store_file *file);
@@ -149,6 +156,11 @@ void lmn__store_file_free(struct lmn__store_file *file);
 
 /* LMN_E_INVALID for a path that is empty, absolute or has empty, "." or ".." parts. */
 LMN_MUST_USE enum lmn_status lmn__store_check_path(const struct lmn_store *store, const char *path,
+                                                   struct lmn_error *err);
+
+/* `write_past` of the file's store, or `write_at` where it has none. */
+LMN_MUST_USE enum lmn_status lmn__store_write_past(struct lmn__store_file *file, uint64_t offset,
+                                                   const void *data, size_t len,
                                                    struct lmn_error *err);
 
 /* Length of the directory part of `path`, without its slash; 0 when it lies in the root. */

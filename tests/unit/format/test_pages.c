@@ -212,6 +212,33 @@ static void test_pages__refuse_unaligned_places(void **state)
     lmn_pages_free(pages);
 }
 
+static void test_pages__large_buffers_begin_at_blocks(void **state)
+{
+    enum { BLOCK = 4096, LARGE = 1 << 20 };
+    struct lmn_pages *pages;
+    struct sample rows;
+    struct lmn_error err;
+    uint64_t end = 5 * BLOCK, large = 0;
+
+    (void)state;
+    sample_init(&rows, 20000, 3);
+    CHECK_OK(lmn_pages_encode(test_env(), &rows.schema, &rows.rows, 0, NULL, &pages, &err));
+    CHECK_OK(lmn_pages_place(pages, end, &err));
+    for (uint32_t i = 0; i < lmn_pages_buffer_count(pages); i++) {
+        struct lmn_page_buffer buffer = lmn_pages_buffer(pages, i);
+
+        CHECK(buffer.position >= end);
+        CHECK_EQ(buffer.position % (buffer.bytes >= LARGE ? BLOCK : LMN_PAGE_ALIGN), 0);
+        CHECK(buffer.position - end < BLOCK);
+        end = buffer.position + buffer.bytes;
+        large += buffer.bytes >= LARGE;
+    }
+    CHECK_EQ(end, 5 * BLOCK + lmn_pages_bytes(pages));
+    CHECK(large > 0);
+    lmn_pages_free(pages);
+    sample_deinit(&rows);
+}
+
 static void test_pages__blobs_are_told_apart(void **state)
 {
     static const char metadata[] = "\1\0\0\0\23\0\0\0lance-encoding:blob\4\0\0\0true";
@@ -257,6 +284,7 @@ int main(void)
         cmocka_unit_test(test_tail__refuses_gaps_and_repeats),
         cmocka_unit_test(test_tail__refuses_damaged_descriptors),
         cmocka_unit_test(test_pages__refuse_unaligned_places),
+        cmocka_unit_test(test_pages__large_buffers_begin_at_blocks),
         cmocka_unit_test(test_pages__blobs_are_told_apart),
         cmocka_unit_test(test_pages__faults),
     };

@@ -167,9 +167,12 @@ static void test_journal__space_is_granted_once(void **state)
             end_hold = position + 1000 + i;
             CHECK_OK(
                 lmn__journal_grant(journal, LMN__GRANT_PAGES, 7, 8, 50 << 20, &position, &err));
-            CHECK_EQ(position % 64, 0);
+            CHECK_EQ(position % LMN__FILE_BLOCK_BYTES, 0); /* as much is */
             CHECK(position >= end_pages);
             end_pages = position + (50 << 20);
+            CHECK_OK(lmn__journal_grant(journal, LMN__GRANT_PAGES, 7, 8, 100, &position, &err));
+            CHECK_EQ(position, end_pages);
+            end_pages = position + 100;
         }
         lmn__journal_close(journal);
     }

@@ -22,7 +22,7 @@ static struct {
     int interrupts;      /* so many calls are interrupted */
     int sync_errno;      /* 0: succeed */
     bool write_nothing;
-    int calls;
+    int calls, past_calls;
 } fake;
 
 static bool interrupted(void)
@@ -49,6 +49,7 @@ ssize_t pwrite(int fd, const void *data, size_t len, off_t offset)
 {
     if (fake.write_nothing)
         return 0;
+    fake.past_calls += (fcntl(fd, F_GETFL) & O_DIRECT) != 0;
     return interrupted() ? -1 : syscall(SYS_pwrite64, fd, data, at_most(len), offset);
 }
 
@@ -198,6 +199,59 @@ static void test_file__short_transfers_and_signals_go_on(void **state)
     CHECK_OK(lmn__dir_sync(root, &err));
     CHECK_EQ(fake.interrupts, 0);
     lmn__file_close(&file);
+}
+
+/* Write `len` bytes past the cache, and see that they are there. */
+static void write_past(uint64_t offset, const uint8_t *data, size_t len)
+{
+    const char *path = at("past");
+    struct lmn__file file = create(path, "");
+    uint8_t *read = malloc(len);
+    struct lmn_error err;
+    uint64_t bytes;
+
+    fake.calls = fake.past_calls = 0;
+    CHECK_STATUS(lmn__file_write_past(&file, path, offset, data, len, &err), LMN_OK, &err);
+    CHECK_OK(lmn__file_size(&file, path, &bytes, &err));
+    CHECK_EQ(bytes, offset + len);
+    fake.transfer_max = 0;
+    fake.interrupts = 0;
+    CHECK_OK(lmn__file_read_at(&file, path, offset, read, len, &err));
+    CHECK_BYTES(read, data, len);
+    free(read);
+    lmn__file_close(&file);
+    CHECK_OK(lmn__file_remove(path, &err));
+}
+
+static void test_file__written_past_the_cache(void **state)
+{
+    enum { BLOCK = LMN__FILE_BLOCK_BYTES, BYTES = 5 * BLOCK };
+    uint8_t *data = aligned_alloc(BLOCK, BYTES);
+
+    (void)state;
+    for (size_t i = 0; i < BYTES; i++)
+        data[i] = (uint8_t)(i * 7 + i / 251);
+    write_past(2 * BLOCK, data, 3 * BLOCK + 100);
+    if (fake.past_calls == 0)
+        skip(); /* the file system cannot */
+    CHECK_EQ(fake.past_calls, 1);
+    CHECK_EQ(fake.calls, 3); /* the rest, and the read */
+    /* Short transfers of whole blocks go on there, others do not. */
+    fake.transfer_max = BLOCK;
+    fake.interrupts = 2;
+    write_past(0, data, 4 * BLOCK);
+    CHECK_EQ(fake.past_calls, 6);
+    fake.transfer_max = BLOCK + 1;
+    write_past(0, data, 4 * BLOCK);
+    CHECK_EQ(fake.past_calls, 1);
+    /* Blocks that do not begin at a block, in the file or in memory. */
+    write_past(64, data, 4 * BLOCK);
+    CHECK_EQ(fake.past_calls, 0);
+    write_past(BLOCK, data + 1, 4 * BLOCK);
+    CHECK_EQ(fake.past_calls, 0);
+    write_past(BLOCK, data, BLOCK - 1);
+    CHECK_EQ(fake.past_calls, 0);
+    free(data);
 }
 
 static void test_file__write_of_nothing_is_an_error(void **state)
@@ -457,6 +511,7 @@ int main(void)
         CASE(test_file__writes_spans),
         CASE(test_file__writes_and_reads_at_offsets),
         CASE(test_file__short_transfers_and_signals_go_on),
+        CASE(test_file__written_past_the_cache),
         CASE(test_file__write_of_nothing_is_an_error),
         CASE(test_file__read_past_end_is_corrupt),
         CASE(test_file__create_is_exclusive),
