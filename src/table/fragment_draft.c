@@ -255,10 +255,13 @@ enum lmn_status lmn__fragment_draft_finish(struct lmn__next *next,
                                            struct lmn__fragment_draft *draft, struct lmn_error *err)
 {
     struct lmn__span *item = lmn__arena_array(next->arena, draft->count, sizeof *item);
+    bool rising = true;
 
     if (item == NULL)
         return lmn__arena_fail(next->arena, "fragments", err);
-    if (draft->count != 0)
+    for (uint64_t i = 1; i < draft->count && rising; i++)
+        rising = draft->entry[i - 1].id < draft->entry[i].id;
+    if (!rising)
         qsort(draft->entry, draft->count, sizeof *draft->entry, compare_entries);
     for (uint64_t i = 0; i < draft->count; i++)
         item[i] = draft->entry[i].bytes;

@@ -249,6 +249,24 @@ enum lmn_status lmn__manifest_check_writable(const struct lmn__manifest *manifes
     return check_flags(manifest->pb.writer_flags, true, err);
 }
 
+/* Writers put the id first; then the other fields, which are many, need not be looked at. */
+static bool leading_id(struct lmn__span fragment, uint64_t *id_out)
+{
+    enum { TAG = 1 << 3, CONTINUED = 0x80, BYTES_MAX = 5 };
+    uint64_t id = 0;
+
+    if (fragment.len == 0 || fragment.data[0] != TAG)
+        return false;
+    for (size_t i = 1; i < fragment.len && i <= BYTES_MAX; i++) {
+        id |= (uint64_t)(fragment.data[i] & (CONTINUED - 1)) << (7 * (i - 1));
+        if ((fragment.data[i] & CONTINUED) == 0) {
+            *id_out = id;
+            return true;
+        }
+    }
+    return false;
+}
+
 enum lmn_status lmn__manifest_fragment_id(const struct lmn__manifest *manifest, uint64_t index,
                                           struct lmn__arena *arena, uint64_t *id_out,
                                           struct lmn_error *err)
@@ -256,9 +274,10 @@ enum lmn_status lmn__manifest_fragment_id(const struct lmn__manifest *manifest, 
     static const struct lmn__pb_field fields[] = { { 1, LMN__PB_U64, 0, 0, 0, NULL } };
     static const struct lmn__pb_message message = { "DataFragment",   fields, 1,
                                                     sizeof(uint64_t), 0,      false };
+    struct lmn__span bytes = manifest->pb.fragments.item[index];
 
     *id_out = 0;
-    return lmn__pb_decode(&message, manifest->pb.fragments.item[index], arena, id_out, err);
+    return leading_id(bytes, id_out) ? LMN_OK : lmn__pb_decode(&message, bytes, arena, id_out, err);
 }
 
 enum lmn_status lmn__manifest_find(const struct lmn__manifest *manifest, uint64_t id,
