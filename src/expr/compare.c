@@ -28,18 +28,18 @@ LMN__BODY void pack(const uint8_t *bytes, uint32_t count, uint8_t *bits)
 #define INTEGER_EQUAL(a, b) ((a) == (b))
 #define INTEGER_LESS(a, b)  ((a) < (b))
 #define FLOAT_EQUAL(a, b)   (((a) == (b)) | (((a) != (a)) & ((b) != (b))))
-#define FLOAT_LESS(a, b)    (((a) < (b)) | (((b) != (b)) & ((a) == (a))))
+#define FLOAT_LESS(a, b)    (!((a) >= (b)) & ((a) == (a)))
 
 /* One run of rows: whole words in loops of a known length, then the rest. */
 #define WORDS(T, LEFT, RIGHT, RELATION)                                                            \
     for (; at + WORD_ROWS <= rows; at += WORD_ROWS) {                                              \
-        for (uint32_t i = 0; i < WORD_ROWS; i++)                                                   \
+        for (size_t i = 0; i < WORD_ROWS; i++)                                                     \
             bytes[i] = RELATION(LEFT, RIGHT);                                                      \
         pack(bytes, WORD_ROWS, bits + at / 8);                                                     \
     }                                                                                              \
-    for (uint32_t i = 0; i < rows - at; i++)                                                       \
+    for (size_t i = 0; i < rows - at; i++)                                                         \
         bytes[i] = RELATION(LEFT, RIGHT);                                                          \
-    pack(bytes, rows - at, bits + at / 8);
+    pack(bytes, (uint32_t)(rows - at), bits + at / 8);
 
 #define KERNEL(name, T, RELATION)                                                                  \
     LMN__BODY void name##_body(const T *a, bool a_constant, const T *b, bool b_constant,           \
@@ -47,7 +47,7 @@ LMN__BODY void pack(const uint8_t *bytes, uint32_t count, uint8_t *bits)
     {                                                                                              \
         uint8_t bytes[WORD_ROWS] = { 0 };                                                          \
         const T x = a[0], y = b[0];                                                                \
-        uint32_t at = 0;                                                                           \
+        size_t at = 0;                                                                             \
                                                                                                    \
         if (b_constant) {                                                                          \
             WORDS(T, a[at + i], y, RELATION)                                                       \
