@@ -378,3 +378,18 @@ def test_prune__many_zones(large, seed):
     found = ours.scan(["id"], **options).to_arrow()
     assert found.equals(theirs.scan(["id"], **options).to_arrow()), where
     assert ours.count_rows(where) == len(found), where
+
+
+@pytest.mark.parametrize("unit", ["s", "ms"])
+@pytest.mark.parametrize("zone", [None, "Europe/Paris"])
+def test_moments_that_are_finer_than_the_column(tmp_path, unit, zone):
+    start = datetime.datetime(2024, 2, 28, 12)
+    moments = [start + datetime.timedelta(seconds=second) for second in range(-3, 4)]
+    rows = pa.table({"time": pa.array(moments, pa.timestamp(unit)).cast(pa.timestamp(unit, zone))})
+    table = leman.create(tmp_path / "t", rows, max_rows_per_fragment=2)
+    behind = "Z" if zone else ""
+    for sign, compare in COMPARISONS.items():
+        for fraction in ("0", "000000001", "5", "999999999"):
+            edge = f"timestamp '2024-02-29 12:00:00.{fraction}{behind}' - interval '1 day'"
+            expected = [compare((m, "0"), (start, fraction)) for m in moments]
+            assert table.count_rows(f"time {sign} {edge}") == sum(expected), (sign, fraction)
