@@ -104,7 +104,13 @@ static enum lmn_status bind_test(struct lmn__binder *binder, const struct lmn__s
                                  struct lmn__term **term_out)
 {
     const struct lmn__type condition = lmn__type_plain(LMN__KIND_BOOL);
-    bool is_null = syntax->kind == LMN__SYNTAX_IS_NULL, is_not = syntax->kind == LMN__SYNTAX_NOT;
+    /* What others call regexp_match() gives the match, or null: to ask for null is to ask for it.
+     */
+    bool is_match = syntax->kind == LMN__SYNTAX_IS_NULL &&
+                    syntax->child[0]->kind == LMN__SYNTAX_CALL &&
+                    strcmp(syntax->child[0]->name, "regexp_match") == 0;
+    bool is_null = syntax->kind == LMN__SYNTAX_IS_NULL && !is_match;
+    bool is_not = syntax->kind == LMN__SYNTAX_NOT;
     lmn__kernel_fn kernel = is_null ? lmn__logic_is_null : is_not ? lmn__logic_not : lmn__logic_is;
     struct lmn__term *child;
     enum lmn_status st = is_null ? lmn__bind_syntax(binder, syntax->child[0], &child)
@@ -117,8 +123,8 @@ static enum lmn_status bind_test(struct lmn__binder *binder, const struct lmn__s
     if (st != LMN_OK)
         return st;
     (*term_out)->own_nulls = !is_not;
-    (*term_out)->negated = syntax->flag;
-    (*term_out)->choice = syntax->kind == LMN__SYNTAX_IS_TRUE;
+    (*term_out)->negated = syntax->flag != is_match;
+    (*term_out)->choice = syntax->kind == LMN__SYNTAX_IS_TRUE || is_match;
     return lmn__bind_fold(binder, term_out);
 }
 

@@ -4,14 +4,49 @@
 #include "expr/compare.h"
 #include "expr/function.h"
 
-enum { ROOT, NATURAL_LOG, LOG_10, LOG_2, EXPONENTIAL, SINE, COSINE, TANGENT };
+enum {
+    ROOT,
+    CUBE_ROOT,
+    NATURAL_LOG,
+    LOG_10,
+    LOG_2,
+    EXPONENTIAL,
+    SINE,
+    COSINE,
+    TANGENT,
+    COTANGENT,
+    ARC_SINE,
+    ARC_COSINE,
+    ARC_TANGENT,
+    DEGREES,
+    RADIANS
+};
+
+static const double pi = 3.14159265358979323846;
+
+static double degrees(double x)
+{
+    return x * (180 / pi);
+}
+
+static double radians(double x)
+{
+    return x * (pi / 180);
+}
+
+static double cotangent(double x)
+{
+    return 1 / tan(x);
+}
 
 /* Functions of one double. */
 static enum lmn_status real_kernel(struct lmn__frame *frame, const struct lmn__term *term,
                                    const struct lmn__vector *arg, uint32_t rows,
                                    struct lmn__vector *out)
 {
-    static double (*const functions[])(double) = { sqrt, log, log10, log2, exp, sin, cos, tan };
+    static double (*const functions[])(double) = { sqrt, cbrt, log,  log10,   log2,
+                                                   exp,  sin,  cos,  tan,     cotangent,
+                                                   asin, acos, atan, degrees, radians };
     const double *from = arg->values;
     double *values;
     enum lmn_status st = lmn__frame_take(frame, LMN__FORM_F64, rows, &values);
@@ -22,19 +57,35 @@ static enum lmn_status real_kernel(struct lmn__frame *frame, const struct lmn__t
     return st;
 }
 
-static enum lmn_status power_kernel(struct lmn__frame *frame, const struct lmn__term *term,
+enum { POWER, ARC_TANGENT_2 };
+
+/* Functions of two. */
+static enum lmn_status reals_kernel(struct lmn__frame *frame, const struct lmn__term *term,
                                     const struct lmn__vector *arg, uint32_t rows,
                                     struct lmn__vector *out)
 {
     double *values;
     enum lmn_status st = lmn__frame_take(frame, LMN__FORM_F64, rows, &values);
 
-    (void)term;
-    for (uint32_t i = 0; st == LMN_OK && i < rows; i++)
-        values[i] = pow(((const double *)arg[0].values)[lmn__vector_at(&arg[0], i)],
-                        ((const double *)arg[1].values)[lmn__vector_at(&arg[1], i)]);
+    for (uint32_t i = 0; st == LMN_OK && i < rows; i++) {
+        double x = ((const double *)arg[0].values)[lmn__vector_at(&arg[0], i)];
+        double y = ((const double *)arg[1].values)[lmn__vector_at(&arg[1], i)];
+
+        values[i] = term->choice == POWER ? pow(x, y) : atan2(x, y);
+    }
     out->values = values;
     return st;
+}
+
+static enum lmn_status bind_pi(struct lmn__binder *binder, uint32_t place, int32_t choice,
+                               struct lmn__term **arg, uint32_t count, struct lmn__term **term_out)
+{
+    const struct lmn__type real = lmn__type_plain(LMN__KIND_F64);
+
+    (void)choice;
+    (void)arg;
+    (void)count;
+    return lmn__bind_constant(binder, place, &real, &pi, term_out);
 }
 
 /* log(x) is the decimal one; log(base, x). */
@@ -305,6 +356,7 @@ static enum lmn_status bind_nullif(struct lmn__binder *binder, uint32_t place, i
 
 const struct lmn__function lmn__number_functions[] = {
     REAL("sqrt", ROOT),
+    REAL("cbrt", CUBE_ROOT),
     REAL("ln", NATURAL_LOG),
     REAL("log10", LOG_10),
     REAL("log2", LOG_2),
@@ -312,8 +364,16 @@ const struct lmn__function lmn__number_functions[] = {
     REAL("sin", SINE),
     REAL("cos", COSINE),
     REAL("tan", TANGENT),
-    PLAIN("power", 2, 2, "dd>d", power_kernel, 0),
-    PLAIN("pow", 2, 2, "dd>d", power_kernel, 0),
+    REAL("cot", COTANGENT),
+    REAL("asin", ARC_SINE),
+    REAL("acos", ARC_COSINE),
+    REAL("atan", ARC_TANGENT),
+    REAL("degrees", DEGREES),
+    REAL("radians", RADIANS),
+    BOUND("pi", 0, 0, bind_pi, 0),
+    PLAIN("power", 2, 2, "dd>d", reals_kernel, POWER),
+    PLAIN("pow", 2, 2, "dd>d", reals_kernel, POWER),
+    PLAIN("atan2", 2, 2, "dd>d", reals_kernel, ARC_TANGENT_2),
     PLAIN("log", 1, 2, "dd>d", log_kernel, 0),
     PLAIN("round", 1, 2, "di>d", round_kernel, 0),
     PLAIN("sign", 1, 1, "d>d", sign_kernel, 0),

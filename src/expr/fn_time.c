@@ -408,6 +408,7 @@ const struct lmn__function lmn__time_functions[] = {
     BOUND("date_part", 2, bind_date_part, 0),
     BOUND("datepart", 2, bind_date_part, 0),
     BOUND("date_trunc", 2, bind_trunc, 0),
+    BOUND("datetrunc", 2, bind_trunc, 0),
     BOUND("year", 1, bind_part, PART_YEAR),
     BOUND("quarter", 1, bind_part, PART_QUARTER),
     BOUND("month", 1, bind_part, PART_MONTH),
@@ -419,6 +420,7 @@ const struct lmn__function lmn__time_functions[] = {
     BOUND("epoch", 1, bind_part, PART_EPOCH),
     BOUND("to_timestamp", 1, bind_to, LMN__UNIT_S),
     BOUND("to_timestamp_seconds", 1, bind_to, LMN__UNIT_S),
+    BOUND("from_unixtime", 1, bind_to, LMN__UNIT_S),
     BOUND("to_timestamp_millis", 1, bind_to, LMN__UNIT_MS),
     BOUND("to_timestamp_micros", 1, bind_to, LMN__UNIT_US),
     BOUND("to_timestamp_nanos", 1, bind_to, LMN__UNIT_NS),
@@ -426,5 +428,6 @@ const struct lmn__function lmn__time_functions[] = {
     BOUND("now", 0, bind_now, 0),
     BOUND("current_timestamp", 0, bind_now, 0),
     BOUND("current_date", 0, bind_now, 1),
+    BOUND("today", 0, bind_now, 1),
     { 0 },
 };

@@ -31,8 +31,10 @@ enum { LMN__ARGUMENTS_MAX = 255 };
 /* The tables, each ended by an entry without a name. */
 extern const struct lmn__function lmn__operator_functions[];
 extern const struct lmn__function lmn__text_functions[];
+extern const struct lmn__function lmn__text_make_functions[];
 extern const struct lmn__function lmn__number_functions[];
 extern const struct lmn__function lmn__time_functions[];
+extern const struct lmn__function lmn__calendar_functions[];
 extern const struct lmn__function lmn__list_functions[];
 
 /*

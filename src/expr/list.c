@@ -60,34 +60,41 @@ static enum lmn_status not_a_list(struct lmn__binder *binder, uint32_t place,
                           lmn__type_text(&term->type, text));
 }
 
+enum lmn_status lmn__bind_list_item(struct lmn__binder *binder, uint32_t place, int32_t choice,
+                                    struct lmn__term **arg, uint32_t count,
+                                    struct lmn__term **term_out)
+{
+    const struct lmn__type whole = lmn__type_plain(LMN__KIND_I64);
+    struct lmn__type type;
+    enum lmn_status st = lmn__list_settle(binder, &arg[0]);
+
+    (void)choice;
+    if (st != LMN_OK)
+        return st;
+    if (arg[0]->type.kind != LMN__KIND_LIST)
+        return not_a_list(binder, place, arg[0]);
+    if (!lmn__type_is_integer(&arg[1]->type))
+        return lmn__bind_fail(binder, arg[1]->place, LMN_E_INVALID,
+                              "the number of an item is a whole number");
+    st = lmn__bind_convert(binder, &arg[1], &whole, LMN__CONVERT_CAST);
+    if (st == LMN_OK)
+        st = lmn__type_from_schema(arg[0]->type.schema->children[0], &type, binder->err);
+    return st == LMN_OK ? lmn__bind_call(binder, place, item_kernel, &type, arg, count, term_out)
+                        : st;
+}
+
 enum lmn_status lmn__bind_list(struct lmn__binder *binder, const struct lmn__syntax *syntax,
                                struct lmn__term **term_out)
 {
-    const struct lmn__type whole = lmn__type_plain(LMN__KIND_I64);
     struct lmn__term *pair[2];
-    struct lmn__type type;
     enum lmn_status st;
 
     if (syntax->kind == LMN__SYNTAX_LIST)
         return lmn__list_literal(binder, syntax, term_out);
     st = lmn__bind_syntax(binder, syntax->child[0], &pair[0]);
     if (st == LMN_OK)
-        st = lmn__list_settle(binder, &pair[0]);
-    if (st == LMN_OK)
         st = lmn__bind_syntax(binder, syntax->child[1], &pair[1]);
-    if (st != LMN_OK)
-        return st;
-    if (pair[0]->type.kind != LMN__KIND_LIST)
-        return not_a_list(binder, syntax->place, pair[0]);
-    if (!lmn__type_is_integer(&pair[1]->type))
-        return lmn__bind_fail(binder, syntax->child[1]->place, LMN_E_INVALID,
-                              "the number of an item is a whole number");
-    st = lmn__bind_convert(binder, &pair[1], &whole, LMN__CONVERT_CAST);
-    if (st == LMN_OK)
-        st = lmn__type_from_schema(pair[0]->type.schema->children[0], &type, binder->err);
-    if (st == LMN_OK)
-        st = lmn__bind_call(binder, syntax->place, item_kernel, &type, pair, 2, term_out);
-    return st;
+    return st == LMN_OK ? lmn__bind_list_item(binder, syntax->place, 0, pair, 2, term_out) : st;
 }
 
 /* The field number `choice` of structs. */
@@ -136,30 +143,33 @@ enum lmn_status lmn__bind_list_field(struct lmn__binder *binder, const struct lm
     return st;
 }
 
-/* Is `needle` among the items? */
-static enum lmn_status among(struct lmn__frame *frame, const struct lmn__type *type,
-                             const struct ArrowArray *items, uint64_t from, uint64_t to,
-                             const void *needle, bool *found_out)
+enum { HAS_ONE, HAS_ANY, HAS_ALL, POSITION };
+
+/* The number of the first item that is `needle`, from 1; 0 when there is none. */
+static enum lmn_status find_item(struct lmn__frame *frame, const struct lmn__type *type,
+                                 const struct ArrowArray *items, uint64_t from, uint64_t to,
+                                 const void *needle, int64_t *number_out)
 {
     enum lmn__form form = lmn__type_form(type);
     uint32_t width = lmn__form_bytes(form);
+    uint64_t start = from;
     struct lmn__vector vector;
 
-    *found_out = false;
-    while (from < to && !*found_out) {
+    *number_out = 0;
+    while (from < to && *number_out == 0) {
         uint32_t rows = to - from < LMN__RUN_ROWS ? (uint32_t)(to - from) : LMN__RUN_ROWS;
         struct lmn__slate_mark mark = lmn__slate_mark(frame->slate);
         enum lmn_status st = lmn__load_range(frame, type->schema, items, from, rows, &vector);
 
         if (st != LMN_OK)
             return st;
-        for (uint32_t i = 0; i < rows && !*found_out; i++) {
+        for (uint32_t i = 0; i < rows && *number_out == 0; i++) {
             const uint8_t *value = (const uint8_t *)vector.values + (size_t)i * width;
             uint8_t bit = form == LMN__FORM_BITS && lmn__bit_get(vector.values, i);
 
-            *found_out = !lmn__vector_is_null(&vector, i) &&
-                         lmn__compare_values(form, form == LMN__FORM_BITS ? &bit : value, needle) ==
-                             0;
+            if (!lmn__vector_is_null(&vector, i) &&
+                lmn__compare_values(form, form == LMN__FORM_BITS ? &bit : value, needle) == 0)
+                *number_out = (int64_t)(from - start) + i + 1;
         }
         lmn__slate_wipe(frame->slate, mark);
         from += rows;
@@ -167,15 +177,30 @@ static enum lmn_status among(struct lmn__frame *frame, const struct lmn__type *t
     return LMN_OK;
 }
 
+/* The same for value number `k` of a row; a null is never found. */
+static enum lmn_status find_value(struct lmn__frame *frame, const struct lmn__term *term,
+                                  const struct lmn__vector *arg, uint32_t k, uint32_t row,
+                                  uint64_t from, uint64_t to, int64_t *number_out)
+{
+    const struct lmn__type *type = term->data;
+    enum lmn__form form = lmn__type_form(type);
+    uint32_t at = lmn__vector_at(&arg[k], row);
+    const uint8_t *value = (const uint8_t *)arg[k].values + (size_t)at * lmn__form_bytes(form);
+    uint8_t bit = form == LMN__FORM_BITS && lmn__bit_get(arg[k].values, at);
+
+    *number_out = 0;
+    if (lmn__vector_is_null(&arg[k], row))
+        return LMN_OK;
+    return find_item(frame, type, arg->array->children[0], from, to,
+                     form == LMN__FORM_BITS ? &bit : value, number_out);
+}
+
 /* arg[0] is the list, the others are values: one, any or all of them are among its items. */
 static enum lmn_status has_kernel(struct lmn__frame *frame, const struct lmn__term *term,
                                   const struct lmn__vector *arg, uint32_t rows,
                                   struct lmn__vector *out)
 {
-    const struct lmn__type *type = term->data;
-    enum lmn__form form = lmn__type_form(type);
-    uint32_t width = lmn__form_bytes(form);
-    bool all = term->choice == 2;
+    bool all = term->choice == HAS_ALL;
     uint64_t from, to;
     uint8_t *bits;
     enum lmn_status st = lmn__frame_bits(frame, rows, &bits);
@@ -186,19 +211,37 @@ static enum lmn_status has_kernel(struct lmn__frame *frame, const struct lmn__te
     out->values = bits;
     for (uint32_t i = 0; st == LMN_OK && i < rows; i++) {
         bool found = all, there = list_of_row(term, arg, out, i, &from, &to);
+        int64_t number;
 
         for (uint32_t k = 1; st == LMN_OK && there && k < term->child_count && found == all; k++) {
-            uint32_t at = lmn__vector_at(&arg[k], i);
-            const uint8_t *value = (const uint8_t *)arg[k].values + (size_t)at * width;
-            uint8_t bit = form == LMN__FORM_BITS && lmn__bit_get(arg[k].values, at);
-
-            found = false;
-            if (!lmn__vector_is_null(&arg[k], i))
-                st = among(frame, type, arg->array->children[0], from, to,
-                           form == LMN__FORM_BITS ? &bit : value, &found);
+            st = find_value(frame, term, arg, k, i, from, to, &number);
+            found = number != 0;
         }
         lmn__bit_put(bits, i, found);
     }
+    return st;
+}
+
+/* Where in the list the value is; null when it is not there. */
+static enum lmn_status position_kernel(struct lmn__frame *frame, const struct lmn__term *term,
+                                       const struct lmn__vector *arg, uint32_t rows,
+                                       struct lmn__vector *out)
+{
+    uint64_t from, to;
+    int64_t *numbers;
+    uint8_t *validity;
+    enum lmn_status st = lmn__frame_take(frame, LMN__FORM_I64, rows, &numbers);
+
+    if (st == LMN_OK)
+        st = lmn__frame_own_validity(frame, rows, out, &validity);
+    for (uint32_t i = 0; st == LMN_OK && i < rows; i++) {
+        numbers[i] = 0;
+        if (list_of_row(term, arg, out, i, &from, &to))
+            st = find_value(frame, term, arg, 1, i, from, to, &numbers[i]);
+        if (numbers[i] == 0)
+            lmn__bit_clear(validity, i);
+    }
+    out->values = numbers;
     return st;
 }
 
@@ -223,7 +266,8 @@ enum lmn_status lmn__bind_list_has(struct lmn__binder *binder, uint32_t place, i
                                    struct lmn__term **arg, uint32_t count,
                                    struct lmn__term **term_out)
 {
-    const struct lmn__type condition = lmn__type_plain(LMN__KIND_BOOL);
+    bool position = choice == POSITION;
+    const struct lmn__type result = lmn__type_plain(position ? LMN__KIND_I64 : LMN__KIND_BOOL);
     struct lmn__type *type = lmn__arena_alloc(binder->arena, sizeof *type);
     struct lmn__term **child = arg;
     enum lmn_status st;
@@ -235,7 +279,7 @@ enum lmn_status lmn__bind_list_has(struct lmn__binder *binder, uint32_t place, i
         return st;
     if (arg[0]->type.kind != LMN__KIND_LIST)
         return not_a_list(binder, arg[0]->place, arg[0]);
-    if (choice != 0) {
+    if (choice == HAS_ANY || choice == HAS_ALL) {
         if (!lmn__list_is_literal(arg[1]))
             return lmn__bind_fail(binder, arg[1]->place, LMN_E_UNSUPPORTED,
                                   "the second list has to be written out: ['a', 'b']");
@@ -256,11 +300,12 @@ enum lmn_status lmn__bind_list_has(struct lmn__binder *binder, uint32_t place, i
     for (uint32_t i = 1; st == LMN_OK && i < count; i++)
         st = as_item(binder, &child[i], type);
     if (st == LMN_OK)
-        st = lmn__bind_call(binder, place, has_kernel, &condition, child, count, term_out);
+        st = lmn__bind_call(binder, place, position ? position_kernel : has_kernel, &result, child,
+                            count, term_out);
     if (st != LMN_OK)
         return st;
     (*term_out)->choice = choice;
-    (*term_out)->own_nulls = true;
+    (*term_out)->own_nulls = !position;
     (*term_out)->data = type;
     return LMN_OK;
 }
@@ -283,11 +328,27 @@ static enum lmn_status length_kernel(struct lmn__frame *frame, const struct lmn_
     return LMN_OK;
 }
 
+static enum lmn_status empty_kernel(struct lmn__frame *frame, const struct lmn__term *term,
+                                    const struct lmn__vector *arg, uint32_t rows,
+                                    struct lmn__vector *out)
+{
+    uint64_t from, to;
+    uint8_t *bits;
+    enum lmn_status st = lmn__frame_bits(frame, rows, &bits);
+
+    for (uint32_t i = 0; st == LMN_OK && i < rows; i++) {
+        (void)list_of_row(term, arg, out, i, &from, &to);
+        lmn__bit_put(bits, i, from == to);
+    }
+    out->values = bits;
+    return st;
+}
+
 enum lmn_status lmn__bind_list_length(struct lmn__binder *binder, uint32_t place, int32_t choice,
                                       struct lmn__term **arg, uint32_t count,
                                       struct lmn__term **term_out)
 {
-    const struct lmn__type whole = lmn__type_plain(LMN__KIND_I64);
+    const struct lmn__type type = lmn__type_plain(choice != 0 ? LMN__KIND_BOOL : LMN__KIND_I64);
     enum lmn_status st;
 
     (void)count;
@@ -296,8 +357,6 @@ enum lmn_status lmn__bind_list_length(struct lmn__binder *binder, uint32_t place
         return st;
     if (arg[0]->type.kind != LMN__KIND_LIST)
         return not_a_list(binder, arg[0]->place, arg[0]);
-    st = lmn__bind_call(binder, place, length_kernel, &whole, arg, 1, term_out);
-    if (st == LMN_OK)
-        (*term_out)->choice = choice;
-    return st;
+    return lmn__bind_call(binder, place, choice != 0 ? empty_kernel : length_kernel, &type, arg, 1,
+                          term_out);
 }

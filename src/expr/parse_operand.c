@@ -287,6 +287,23 @@ static enum lmn_status parse_list(struct lmn__parser *parser, uint32_t place, ui
     return lmn__parser_node(parser, LMN__SYNTAX_LIST, place, list.item, list.count, node_out);
 }
 
+/* current_date and its kin stand without parentheses, too. */
+static bool is_clock(const struct lmn__token *word)
+{
+    return lmn__token_is(word, "current_date") || lmn__token_is(word, "current_timestamp");
+}
+
+static enum lmn_status parse_clock(struct lmn__parser *parser, const struct lmn__token *word,
+                                   struct lmn__syntax **node_out)
+{
+    enum lmn_status st = lmn__parser_node(parser, LMN__SYNTAX_CALL, word->place, NULL, 0, node_out);
+
+    if (st != LMN_OK)
+        return st;
+    (*node_out)->name = lmn__parser_lower(parser, word->text);
+    return (*node_out)->name == NULL ? no_memory(parser) : LMN_OK;
+}
+
 static enum lmn_status parse_word(struct lmn__parser *parser, struct lmn__syntax **node_out)
 {
     struct lmn__token word = parser->token;
@@ -319,6 +336,8 @@ static enum lmn_status parse_word(struct lmn__parser *parser, struct lmn__syntax
             return st != LMN_OK ? st : parse_list(parser, word.place, ']', node_out);
     }
     st = lmn__parser_accept(parser, '(', &call);
+    if (st == LMN_OK && !call && is_clock(&word) && !lmn__parser_at(parser, '.'))
+        return parse_clock(parser, &word, node_out);
     if (st != LMN_OK || !call)
         return st != LMN_OK ? st : parse_name(parser, word, node_out);
     if (lmn__token_is(&word, "cast") || lmn__token_is(&word, "try_cast"))

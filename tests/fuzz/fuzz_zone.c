@@ -16,7 +16,7 @@ static void ask(const struct lmn__zone *zone, int64_t seconds)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 {
-    static const int64_t far[] = { INT64_MIN, -1ll << 40, 0, 1ll << 33, 1ll << 50, INT64_MAX };
+    static const int64_t far[] = { INT64_MIN, -(1ll << 40), 0, 1ll << 33, 1ll << 50, INT64_MAX };
     struct lmn__span file = { data, len };
     struct lmn__arena arena;
     struct lmn__zone zone;

@@ -114,6 +114,9 @@ def texts(depth):
         joined("right({}, {})", inner, st.integers(0, 3)),
         joined("trim({}, 'a')", inner),
         joined("reverse({})", inner),
+        joined("{}({}, {}, 'xy')", st.sampled_from(["lpad", "rpad"]), inner, st.integers(0, 4)),
+        joined("repeat({}, {})", inner, st.integers(-1, 3)),
+        joined("concat_ws('-', {}, {})", inner, inner),
         joined("cast({} as varchar)", integers(depth - 1)),
     )
 
@@ -318,6 +321,13 @@ def filters(depth):
         joined("array_has(l, {})", number),
         joined("array_has_any(l, [{}, 3])", number),
         joined("l[1] {} {}", COMPARE, number),
+        joined("array_position(l, {}) {} 1", number, COMPARE),
+        joined("array_element(l, {}) = 1", st.sampled_from([1, 2, -1])),
+        joined("initcap(s) = {}", st.sampled_from(WORDS).map(quoted)),
+        joined("date_bin(interval '7 milliseconds', t) {} t", COMPARE),
+        joined("regexp_match(s, 'a.?b') is {} null", st.sampled_from(["", "not"])),
+        joined("d {} make_date(2000, {}, 1)", COMPARE, st.integers(1, 12)),
+        joined("current_date {} d", COMPARE),
         joined("regexp_like(s, {})", st.sampled_from(["'^a'", "'a.?b'", "'[^a-z]'", "'^$'"])),
         joined("lower(s) = {}", st.sampled_from(WORDS).map(quoted)),
         joined("date_part('year', d) {} {}", COMPARE, st.integers(2000, 2001)),

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Functions that make strings, dates and bins; lists that are searched. */
+#include "check.h"
+#include "expressions.h"
+
+static void test_functions_more__text(void **state)
+{
+    static const char *const pairs[] = {
+        "lpad(s, 5, 'xy')",
+        "'xyabc' null 'xyxyx' '\xc3\x84pfel'",
+        "rpad(s, 4)",
+        "'abc ' null '    ' '\xc3\x84pfe'",
+        "lpad('7', 3, '\xc3\xa4')",
+        "'\xc3\xa4\xc3\xa4\x37' '\xc3\xa4\xc3\xa4\x37' '\xc3\xa4\xc3\xa4\x37' "
+        "'\xc3\xa4\xc3\xa4\x37'",
+        "lpad(s, -1)",
+        "'' null '' ''",
+        "rpad(s, 5, '')",
+        "'abc' null '' '\xc3\x84pfel'",
+        "repeat(s, 2)",
+        "'abcabc' null '' '\xc3\x84pfel 100%\xc3\x84pfel 100%'",
+        "repeat(s, i64)",
+        "'abc' null null ''",
+        "concat_ws('-', s, i64 || '', 'x')",
+        "'abc-1-x' '2-x' '-x' '\xc3\x84pfel 100%--4-x'",
+        "concat_ws(null, s)",
+        "null null null null",
+        "ascii(s)",
+        "97 null 0 196",
+        "initcap('the \xc3\xa4pFEL')",
+        "'The \xc3\x84pfel' 'The \xc3\x84pfel' 'The \xc3\x84pfel' 'The \xc3\x84pfel'",
+        "regexp_match(s, 'b') is not null",
+        "1 0 0 0",
+        "regexp_match(s, 'b') is null",
+        "0 1 1 1",
+        NULL,
+    };
+
+    (void)state;
+    check_expressions(pairs);
+    CHECK_HAS(expr_values("repeat(s, 1000000000000)"), "row 0: repeat() makes no strings of more");
+    CHECK_HAS(expr_values("lpad(s, 9000000000000000000)"), "row 0: lpad() makes no strings of");
+    CHECK_HAS(expr_values("case when i64 > 5 then repeat(s, 1000000000000) end"),
+              "null null null null");
+}
+
+static void test_functions_more__times(void **state)
+{
+    static const char *const pairs[] = {
+        "cast(make_date(2024, 2, 20 + u8) as string)",
+        NULL,
+    };
+    static const char *const good[] = {
+        "cast(make_date(2024, 2, 29) as string)",
+        "'2024-02-29' '2024-02-29' '2024-02-29' '2024-02-29'",
+        "to_unixtime(ts)",
+        "0 1704067200 null -1",
+        "to_unixtime(d)",
+        "0 1704067200 null -86400",
+        "cast(date_bin(interval '15 minutes', ts) as string)",
+        "'1970-01-01T00:00:00' '2024-01-01T00:00:00' null '1969-12-31T23:45:00'",
+        "cast(date_bin(interval '1 day', ts, timestamp '2000-01-01 06:00:00') as string)",
+        "'1969-12-31T06:00:00' '2023-12-31T06:00:00' null '1969-12-31T06:00:00'",
+        "from_unixtime(i64) = to_timestamp_seconds(i64)",
+        "1 1 null 1",
+        "current_date = today() and current_timestamp >= now() - interval '1 hour'",
+        "1 1 1 1",
+        NULL,
+    };
+
+    (void)state;
+    check_expressions(good);
+    CHECK_HAS(expr_values(pairs[0]), "row 1: there is no such date");
+    CHECK_HAS(expr_values("make_date(s, 1, 1)"), "make_date() takes whole numbers, not a value of");
+    CHECK_HAS(expr_values("date_bin(interval '1 month', ts)"), "interval of days or less");
+    CHECK_HAS(expr_values("date_bin(interval '1 ns', ts)"), "finer than the timestamps");
+    CHECK_HAS(expr_values("date_bin(interval '1 day', ts, ts)"), "constant timestamp");
+}
+
+static void test_functions_more__lists_and_numbers(void **state)
+{
+    static const char *const pairs[] = {
+        "array_position(items, 2)",
+        "2 null null null",
+        "array_position(items, 7) = 1",
+        "null null null 1",
+        "array_element(items, 1)",
+        "1 null null 7",
+        "list_element([4, 5], -1)",
+        "5 5 5 5",
+        "empty(items)",
+        "0 1 null 0",
+        "round(degrees(pi()))",
+        "180 180 180 180",
+        "round(atan2(1.0, 1.0) * 4, 3) = round(radians(180), 3)",
+        "1 1 1 1",
+        "cbrt(27.0)",
+        "3 3 3 3",
+        NULL,
+    };
+
+    (void)state;
+    check_expressions(pairs);
+    CHECK_HAS(expr_values("empty(s)"), "expected a list, not a value of type string");
+    CHECK_HAS(expr_values("array_position(items, 'x')"), "string is no value of type int32");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_functions_more__text),
+        cmocka_unit_test(test_functions_more__times),
+        cmocka_unit_test(test_functions_more__lists_and_numbers),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
