@@ -76,7 +76,8 @@ def _tensor(value, name, pin_memory):
         return {key: _tensor(item, f"{name}.{key}", pin_memory) for key, item in value.items()}
     if isinstance(value, _Pieces):
         whole = _tensor(value.items[value.ends[0] : value.ends[-1]], name, pin_memory)
-        return list(whole.split(value.sizes()))
+        # The quickest way to part a tensor; what it leaves out is of use to gradients only.
+        return list(torch.unsafe_split_with_sizes(whole, value.sizes()))
     if isinstance(value, list):
         return [None if item is None else _tensor(item, name, pin_memory) for item in value]
     if isinstance(value, numpy.ma.MaskedArray):
