@@ -145,8 +145,6 @@ class Feed:
     def _set_converter(self):
         pinned = self._format == "torch" and pins(self._pin_memory)
         self._convert = converter(self._format, pinned)
-        # What takes time in this process is done ahead, in threads.
-        self._ahead = pinned or self._transform is not None
 
     def _open(self, state):
         """Open the feed in this process, at a state."""
@@ -205,8 +203,8 @@ class Feed:
 
     def __next__(self):
         self._follow_fork()
-        if self._ahead:
-            return self._next_ahead()
+        if self._transform is not None:
+            return self._next_transformed()
         pair = self._core.next()
         if pair is None:
             raise StopIteration
@@ -223,8 +221,8 @@ class Feed:
                 return
             yield batch
 
-    def _next_ahead(self):
-        """Batches are converted and go through the transform in their order, some at once."""
+    def _next_transformed(self):
+        """Batches go through the transform in their order, some at once."""
         if self._executor is None:
             self._executor = self._make_executor()
         while len(self._pending) < self._prefetch:
@@ -244,17 +242,14 @@ class Feed:
 
     def _make_executor(self):
         workers = self._num_workers or len(os.sched_getaffinity(0))
-        if self._in_threads():
+        if self._transform_in == "threads":
             return concurrent.futures.ThreadPoolExecutor(workers)
         # A forked worker would share the threads' locks; these start clean.
         context = multiprocessing.get_context("forkserver")
         return concurrent.futures.ProcessPoolExecutor(workers, mp_context=context)
 
-    def _in_threads(self):
-        return self._transform is None or self._transform_in == "threads"
-
     def _submit(self, pair):
-        if self._in_threads():
+        if self._transform_in == "threads":
             return self._executor.submit(_run_transform, self._transform, self._convert, pair)
         rows = Batch(*pair).to_arrow()
         return self._executor.submit(_run_apart, self._transform, self._format, rows)
@@ -385,8 +380,7 @@ class Feed:
         """What the feed has done since it was opened, and what its consumer waited for.
 
         Times are in seconds. ``wait`` is how long the consumer waited for batches; ``waited_for``
-        parts it by what the reading threads did: "store", "cache", "decode"; and "transform", to
-        which copies to pinned memory count.
+        parts it by what the reading threads did: "store", "cache", "decode"; and "transform".
         """
         stats = self._core.stats()
         out = {name: value for name, value in stats.items() if not name.endswith("_ns")}
@@ -411,8 +405,7 @@ class Feed:
 
 
 def _run_transform(transform, convert, pair):
-    batch = convert(Batch(*pair))
-    return batch if transform is None else transform(batch)
+    return transform(convert(Batch(*pair)))
 
 
 def _run_apart(transform, format, rows):

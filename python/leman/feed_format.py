@@ -94,7 +94,7 @@ def _tensor(value, name, pin_memory):
 def _pinned(torch, tensor):
     """A copy in pinned memory of torch's own, which it uses again when copies to a GPU are done.
 
-    NumPy copies, because torch would wake all of its threads for it.
+    NumPy copies in this thread: torch would wake all of its own for it, beside those that read.
     """
     import numpy
 
