@@ -175,7 +175,7 @@ static enum lmn_status bind_typed(struct lmn__binder *binder, const struct lmn__
     bool done;
     enum lmn_status st;
 
-    if (strcmp(syntax->type.word, "timestamp") == 0)
+    if (strcmp(syntax->type.word, "timestamp") == 0 && syntax->type.number_count == 0)
         return bind_timestamp(binder, syntax, term_out);
     if (strcmp(syntax->type.word, "interval") == 0)
         return bind_interval(binder, syntax, term_out);

@@ -69,6 +69,31 @@ static enum lmn_status length_kernel(struct lmn__frame *frame, const struct lmn_
     return st;
 }
 
+/* Binaries have bytes only. */
+static enum lmn_status bind_length(struct lmn__binder *binder, uint32_t place, int32_t choice,
+                                   struct lmn__term **arg, uint32_t count,
+                                   struct lmn__term **term_out)
+{
+    const struct lmn__type whole = lmn__type_plain(LMN__KIND_I64);
+    const struct lmn__type string = lmn__type_plain(LMN__KIND_STRING);
+    char text[LMN__TYPE_TEXT_BYTES];
+    enum lmn_status st = LMN_OK;
+
+    if (arg[0]->type.kind == LMN__KIND_NULL)
+        st = lmn__bind_convert(binder, &arg[0], &string, LMN__CONVERT_CAST);
+    else if (!lmn__type_is_bytes(&arg[0]->type))
+        return lmn__bind_fail(binder, arg[0]->place, LMN_E_INVALID,
+                              "expected a string or binary, not a value of type %s",
+                              lmn__type_text(&arg[0]->type, text));
+    if (st == LMN_OK)
+        st = lmn__bind_call(binder, place, length_kernel, &whole, arg, count, term_out);
+    if (st == LMN_OK)
+        (*term_out)->choice = arg[0]->type.kind == LMN__KIND_STRING ? choice
+                              : choice == LENGTH_BITS               ? LENGTH_BITS
+                                                                    : LENGTH_BYTES;
+    return st;
+}
+
 /* Is the character at the start of `text` one of `set`? */
 static bool in_set(struct lmn__span text, struct lmn__span set, uint32_t *bytes_out)
 {
@@ -412,14 +437,17 @@ static enum lmn_status split_kernel(struct lmn__frame *frame, const struct lmn__
       .kernel = KERNEL,                                                                            \
       .choice = CHOICE }
 
+#define LENGTH(NAME, CHOICE)                                                                       \
+    { .name = NAME, .count_min = 1, .count_max = 1, .bind = bind_length, .choice = CHOICE }
+
 const struct lmn__function lmn__text_functions[] = {
     TEXT("lower", 1, 1, "s>s", lmn__lower_kernel, 0),
     TEXT("upper", 1, 1, "s>s", lmn__upper_kernel, 0),
-    TEXT("length", 1, 1, "s>i", length_kernel, LENGTH_CHARACTERS),
-    TEXT("char_length", 1, 1, "s>i", length_kernel, LENGTH_CHARACTERS),
-    TEXT("character_length", 1, 1, "s>i", length_kernel, LENGTH_CHARACTERS),
-    TEXT("octet_length", 1, 1, "s>i", length_kernel, LENGTH_BYTES),
-    TEXT("bit_length", 1, 1, "s>i", length_kernel, LENGTH_BITS),
+    LENGTH("length", LENGTH_CHARACTERS),
+    LENGTH("char_length", LENGTH_CHARACTERS),
+    LENGTH("character_length", LENGTH_CHARACTERS),
+    LENGTH("octet_length", LENGTH_BYTES),
+    LENGTH("bit_length", LENGTH_BITS),
     TEXT("trim", 1, 2, "ss>s", trim_kernel, TRIM_BOTH),
     TEXT("btrim", 1, 2, "ss>s", trim_kernel, TRIM_BOTH),
     TEXT("ltrim", 1, 2, "ss>s", trim_kernel, TRIM_LEFT),

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Parts of dates and timestamps. A timestamp with a zone shows the clock of that zone. */
+#include "expr/arithmetic.h"
 #include "expr/calendar.h"
 #include "expr/function.h"
 #include "expr/zone.h"
@@ -352,12 +353,32 @@ static enum lmn_status bind_trunc(struct lmn__binder *binder, uint32_t place, in
     return st;
 }
 
-/* to_timestamp(x) and its kin: whole numbers count seconds, or the unit of the name. */
+/* Seconds with fractions as nanoseconds. */
+static enum lmn_status scale_seconds(struct lmn__binder *binder, uint32_t place,
+                                     struct lmn__term **term)
+{
+    const struct lmn__type real = lmn__type_plain(LMN__KIND_F64);
+    const struct lmn__type whole = lmn__type_plain(LMN__KIND_I64);
+    const double rate = 1e9;
+    struct lmn__term *pair[2] = { *term, NULL };
+    enum lmn_status st = lmn__bind_convert(binder, &pair[0], &real, LMN__CONVERT_CAST);
+
+    if (st == LMN_OK)
+        st = lmn__bind_constant(binder, place, &real, &rate, &pair[1]);
+    if (st == LMN_OK)
+        st = lmn__bind_call(binder, place, lmn__arithmetic_kernel, &real, pair, 2, term);
+    if (st != LMN_OK)
+        return st;
+    (*term)->choice = '*';
+    st = lmn__bind_fold(binder, term);
+    return st == LMN_OK ? lmn__bind_convert(binder, term, &whole, LMN__CONVERT_CAST) : st;
+}
+
+/* to_timestamp(x) and its kin: numbers count seconds, or the unit of the name. */
 static enum lmn_status bind_to(struct lmn__binder *binder, uint32_t place, int32_t choice,
                                struct lmn__term **arg, uint32_t count, struct lmn__term **term_out)
 {
-    const struct lmn__type counted = { .kind = LMN__KIND_TIMESTAMP,
-                                       .unit = (enum lmn__unit)choice };
+    struct lmn__type counted = { .kind = LMN__KIND_TIMESTAMP, .unit = (enum lmn__unit)choice };
     const struct lmn__type stamp = { .kind = LMN__KIND_TIMESTAMP,
                                      .unit = choice == LMN__UNIT_S ? LMN__UNIT_NS
                                                                    : (enum lmn__unit)choice };
@@ -366,7 +387,11 @@ static enum lmn_status bind_to(struct lmn__binder *binder, uint32_t place, int32
     (void)count;
     *term_out = arg[0];
     (*term_out)->place = place;
-    if (lmn__type_is_integer(&arg[0]->type))
+    if (lmn__type_is_float(&arg[0]->type) && choice == LMN__UNIT_S) {
+        st = scale_seconds(binder, place, term_out);
+        counted.unit = LMN__UNIT_NS;
+    }
+    if (st == LMN_OK && lmn__type_is_integer(&(*term_out)->type))
         st = lmn__bind_convert(binder, term_out, &counted, LMN__CONVERT_CAST);
     return st == LMN_OK ? lmn__bind_convert(binder, term_out, &stamp, LMN__CONVERT_CAST) : st;
 }

@@ -252,6 +252,35 @@ static enum lmn_status parse_typed(struct lmn__parser *parser, const struct lmn_
     return (*node_out)->type.word == NULL ? no_memory(parser) : LMN_OK;
 }
 
+/* decimal(8, 3) '1.500': what was read as a call is the type of the string that follows. */
+static enum lmn_status parse_sized(struct lmn__parser *parser, const struct lmn__token *word,
+                                   struct lmn__syntax **node)
+{
+    const struct lmn__syntax *call = *node;
+    struct lmn__type_name type = { .word = call->name,
+                                   .place = call->place,
+                                   .number_count = call->child_count };
+    enum lmn_status st;
+
+    for (uint32_t i = 0; i < call->child_count; i++) {
+        const struct lmn__syntax *number = call->child[i];
+
+        if (i == 2 || number->kind != LMN__SYNTAX_NUMBER || number->text.len > 3)
+            return lmn__parser_expected(parser, "an operator");
+        for (size_t k = 0; k < number->text.len; k++) {
+            uint8_t c = number->text.data[k];
+
+            if (c < '0' || c > '9')
+                return lmn__parser_expected(parser, "an operator");
+            type.number[i] = type.number[i] * 10 + (c - '0');
+        }
+    }
+    st = parse_typed(parser, word, node);
+    if (st == LMN_OK)
+        (*node)->type = type;
+    return st;
+}
+
 /* interval '7' day and interval 7 day are interval '7 day'; the word has been taken. */
 static enum lmn_status parse_interval(struct lmn__parser *parser, const struct lmn__token *word,
                                       struct lmn__syntax **node_out)
@@ -344,7 +373,10 @@ static enum lmn_status parse_word(struct lmn__parser *parser, struct lmn__syntax
         return parse_cast(parser, &word, node_out);
     if (lmn__token_is(&word, "make_array"))
         return parse_list(parser, word.place, ')', node_out);
-    return parse_call(parser, &word, node_out);
+    st = parse_call(parser, &word, node_out);
+    if (st == LMN_OK && parser->token.kind == LMN__TOKEN_STRING)
+        return parse_sized(parser, &word, node_out);
+    return st;
 }
 
 static enum lmn_status parse_primary(struct lmn__parser *parser, struct lmn__syntax **node_out)

@@ -80,6 +80,14 @@ static void test_functions_more__times(void **state)
 static void test_functions_more__lists_and_numbers(void **state)
 {
     static const char *const pairs[] = {
+        "length(bin)",
+        "2 null 0 2",
+        "bit_length(bin)",
+        "16 null 0 16",
+        "dec = decimal(8, 3) '1.500'",
+        "1 0 null 0",
+        "to_timestamp(f64) > timestamp(3) '1970-01-01 00:00:00.499'",
+        "1 0 null 1",
         "array_position(items, 2)",
         "2 null null null",
         "array_position(items, 7) = 1",
@@ -101,6 +109,11 @@ static void test_functions_more__lists_and_numbers(void **state)
 
     (void)state;
     check_expressions(pairs);
+    CHECK_HAS(expr_values("length(i64)"), "expected a string or binary, not a value of type int64");
+    CHECK_HAS(expr_values("decimal(8, s) '1.5' = dec"), "expected an operator");
+    CHECK_HAS(expr_values("decimal(8, 1e1) '1.5' = dec"), "expected an operator");
+    CHECK_HAS(expr_values("nothing(8) '1.5' = dec"), "there is no type nothing");
+    CHECK_HAS(expr_values("decimal(8, 3) 'x' = dec"), "the string is no value of type decimal");
     CHECK_HAS(expr_values("empty(s)"), "expected a list, not a value of type string");
     CHECK_HAS(expr_values("array_position(items, 'x')"), "string is no value of type int32");
 }
