@@ -6,6 +6,7 @@
 #include "arrow/layout.h"
 #include "base/utf8.h"
 #include "ingest/text.h"
+#include "ingest/text_dictionary.h"
 
 enum { SHOWN_BYTES = 60 };
 
@@ -97,12 +98,22 @@ static enum lmn_status column_fill(const struct ArrowSchema *schema, struct lmn_
     column->name = schema->name != NULL ? schema->name : "";
     column->builder = builder;
     column->nullable = (schema->flags & ARROW_FLAG_NULLABLE) != 0;
-    if (ArrowSchemaViewInit(&view, schema, NULL) != NANOARROW_OK || !set_kind(&view, column) ||
-        schema->dictionary != NULL)
+    if (ArrowSchemaViewInit(&view, schema->dictionary != NULL ? schema->dictionary : schema,
+                            NULL) != NANOARROW_OK ||
+        !set_kind(&view, column) ||
+        (schema->dictionary != NULL && column->kind != LMN__COLUMN_TEXT))
         return lmn_fail(err, LMN_E_UNSUPPORTED,
                         "field \"%.100s\": text cannot fill the type \"%s\"", column->name,
                         schema->format);
     column->type = ArrowTypeString(view.type);
+    if (schema->dictionary != NULL) {
+        column->dictionary = lmn__arena_alloc(arena, sizeof *column->dictionary);
+        if (column->dictionary == NULL)
+            return lmn__arena_fail(arena, "columns", err);
+        column->dictionary->builder = builder;
+        column->dictionary->arena = arena;
+        return LMN_OK;
+    }
     column->child_count = (uint32_t)schema->n_children;
     column->child = lmn__arena_array(arena, column->child_count, sizeof *column->child);
     if (column->child == NULL)
@@ -285,8 +296,11 @@ static enum lmn_status put_text(struct lmn__column *column, struct lmn__span tex
                                 struct lmn_error *err)
 {
     uint8_t *data;
-    enum lmn_status st = lmn__column_add_bytes(column, text.len, &data, err);
+    enum lmn_status st;
 
+    if (column->dictionary != NULL)
+        return lmn__text_dictionary_put(column->dictionary, text, err);
+    st = lmn__column_add_bytes(column, text.len, &data, err);
     if (st == LMN_OK && text.len != 0)
         memcpy(data, text.data, text.len);
     return st;

@@ -28,6 +28,8 @@ enum lmn__column_kind {
     LMN__COLUMN_STRUCT
 };
 
+struct lmn__text_dictionary;
+
 struct lmn__column {
     enum lmn__column_kind kind;
     const char *name; /* the schema's */
@@ -38,7 +40,8 @@ struct lmn__column {
     uint32_t bits;
     int64_t unit_nanos;
     int32_t precision, scale;
-    struct lmn__builder *builder; /* borrowed */
+    struct lmn__builder *builder;            /* borrowed */
+    struct lmn__text_dictionary *dictionary; /* TEXT whose values are kept once; NULL: all are */
     uint32_t child_count;
     struct lmn__column *child;
 };

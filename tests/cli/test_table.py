@@ -512,9 +512,24 @@ def test_create__maps_and_dictionaries(leman, tmp_path):
     assert package.open(tmp_path / "u").to_arrow()["m"].to_pylist() == values
     file.write_text('{"m": {"a": "x"}}\n')
     fails(leman("create", tmp_path / "v", file, *options), 2, "value", "int16", "a string")
-    options = ("--schema", f"m {kinds[1]}")
+    options = ("--schema", "m dictionary<int8, int64>")
     fails(leman("create", tmp_path / "v", file, *options), 2, '"m"', "text cannot fill")
     assert not (tmp_path / "v").exists()
+
+
+def test_create__dictionaries_of_a_text_file(leman, tmp_path):
+    """More batches than one, each with values of its own."""
+    file = tmp_path / "rows.csv"
+    words = [None if i % 7 == 0 else f"w{i // 500 % 90}" for i in range(20_000)]
+    file.write_text("d,id\n" + "".join(f"{word or ''},{i}\n" for i, word in enumerate(words)))
+    options = ("--schema", "d dictionary<int16, string>, id int32")
+    ok(leman("create", tmp_path / "t", file, *options))
+    table = package.open(tmp_path / "t")
+    assert table.schema.field("d").type == pa.dictionary(pa.int16(), pa.string())
+    assert table.to_arrow()["d"].to_pylist() == words
+    file.write_text("d,id\n" + "".join(f"x{i},{i}\n" for i in range(200)))
+    options = ("--schema", "d dictionary<int8, string>, id int32")
+    fails(leman("create", tmp_path / "u", file, *options), 2, "more than 128 values")
 
 
 @pytest.mark.parametrize(
