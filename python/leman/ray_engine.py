@@ -7,8 +7,8 @@ import socket
 import time
 import weakref
 
-from leman import _core
-from leman import ray_trackers as trackers
+from leman import _core, shipping
+from leman.cluster_room import addable
 from leman.context import current_cluster
 from leman.jobs import Job, records
 from leman.placement import place_of
@@ -103,29 +103,10 @@ def workers_of(nodes, request, need):
     """How many workers, and what to say of it; ValueError says why there can be none."""
     rows = len(request.table)
     most = min(WORKERS_MAX, rows // ROWS_PER_WORKER_MIN + 1)
-    return admit(nodes, need, tracker_need(), request.options["concurrency"] or None, most)
-
-
-def _line(what, count, need, why):
-    return {
-        "what": what,
-        "count": count,
-        "cpus_each": need.cpus,
-        "cpus": need.cpus * count,
-        "gpus": need.gpus * count,
-        "memory_bytes": need.memory * count,
-        "why": why,
-    }
-
-
-def plan(request):
-    """What a job asks of the cluster, and what it has: members of a plan."""
-    nodes = look_around(connect())
-    need, tracker, none = need_of(request), tracker_need(), Need(0.0, 0.0, 0)
-    blocker, workers = None, 0
+    nodes = look_around(ray)
+    nodes += addable(current_cluster(), nodes)
     try:
-        admission = workers_of(nodes, request, need)
-        workers, blocker = admission.workers, admission.note
+        return admit(nodes, need, tracker_need(), request.options["concurrency"] or None, most)
     except ValueError as error:
         blocker = str(error)
     wanted = request.options["concurrency"] or workers or 1

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Whether jobs fit clusters that need not be there."""
 
+import leman
 import pytest
+from leman.cluster_room import addable
 from leman.ray_admission import Need, Node, admit
 
 GIB = 1 << 30
@@ -79,6 +81,29 @@ def test_admission__what_an_autoscaler_may_add_counts():
     assert count(nodes, Need(1.0, 1.0), 8) == 3
     with pytest.raises(ValueError, match="the largest node, of group gpu, has 1 GPU"):
         count(nodes, Need(1.0, 2.0))
+
+
+def test_admission__groups_of_a_definition():
+    """What KubeRay may add is in the definition of the cluster, less what is there."""
+    cluster = (
+        leman.cluster.kuberay("x")
+        .cpu_workers(cpus="1500m", memory="4Gi", max_replicas=3)
+        .gpu_workers(gpus=2, cpus=8, memory="16G", max_replicas=1)
+    )
+    there = [
+        node("head", cpus=1, labels={"leman.dev/group": "head"}),
+        node("one", cpus=2, memory=4 * GIB, labels={"leman.dev/group": "cpu"}),
+    ]
+    nodes = there + addable(cluster, there)
+    assert [n.group for n in nodes] == [None, None, "cpu", "cpu", "gpu"]
+    assert nodes[2].total == {"CPU": 2, "memory": 4 * GIB} and nodes[4].total["GPU"] == 2
+    assert count(nodes, Need(2.0, labels={"leman.dev/group": "cpu"}), 9) == 3
+    assert count(nodes, Need(1.0, 1.0), 9) == 2
+    with pytest.raises(ValueError, match="leman.dev/group=tpu; the nodes have cpu, gpu, head"):
+        count(nodes, Need(1.0, labels={"leman.dev/group": "tpu"}))
+    with pytest.raises(ValueError, match="the largest node, of group gpu, has 2 GPU"):
+        count(nodes, Need(1.0, 4.0))
+    assert addable(leman.cluster.local(), there) == addable(None, there) == []
 
 
 def test_admission__blocker():
