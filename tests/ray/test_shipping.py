@@ -184,24 +184,22 @@ def refused(table, function, **options):
 
 
 def test_shipping__workspace(table, client, capfd):
-    """A module of the workspace is found on a node without it; a second job ships nothing."""
-    from my_functions import helped
+    """A module of the workspace is found on a node without it; a second job ships nothing.
 
-    table.add_columns({"y": helped, "z": helped})
+    Packages that the node has in the same version stay here.
+    """
+    from my_functions import even, helped
+
+    table.add_columns({"y": helped, "z": even})
     table.backfill("y", engine="ray", concurrency=1, progress=True)
     assert values(table) == [3 * x + 1 for x in range(ROWS)]
     said = capfd.readouterr().err
     assert re.search(r"started in .*scan .*archive .*upload .*provision .*first task ", said)
     assert "shipped 1 of 1 archives" in said
     table.backfill("z", engine="ray", concurrency=1, progress=True)
-    assert "shipped 0 of 1 archives" in capfd.readouterr().err
-
-
-def test_shipping__packages_that_nodes_have_stay_here(table, client):
-    from my_functions import even
-
-    assert "with packages" not in run(table, even)
-    assert values(table) == [2 + x for x in range(ROWS)]
+    said = capfd.readouterr().err
+    assert "shipped 0 of 1 archives" in said and "with packages" not in said
+    assert values(table, "z") == [2 + x for x in range(ROWS)]
 
 
 def test_shipping__packages(table, client, tmp_path):
@@ -244,7 +242,7 @@ def refused_again(table, **options):
 
 
 def test_shipping__pip(table, client):
-    """A wheel is installed on the node, once, and is in no other's way."""
+    """A wheel is installed on the nodes that get workers, once."""
     file = client / "wheels/newest-3.1-py3-none-any.whl"
 
     @leman.udf(manifest=environment.pip([f"newest @ file://{file}"]))
@@ -253,12 +251,14 @@ def test_shipping__pip(table, client):
 
         return newest.NUMBER + x
 
-    run(table, new)
+    run(table, new, node_labels={"place": "there"})
     assert values(table) == [31 + x for x in range(ROWS)]
     (found,) = (client / "state/leman/packages").glob("boot-*/site-packages/*/newest.py")
     file.unlink()
-    assert table.backfill("y", engine="ray", recompute=True, concurrency=1).state == "done"
-    assert found.exists()
+    job = table.backfill_async(
+        "y", engine="ray", concurrency=1, node_labels={"place": "there"}, recompute=True
+    )
+    assert job.wait(120).state == "done" and found.exists()
 
 
 @pytest.mark.parametrize(
