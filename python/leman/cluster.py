@@ -84,7 +84,7 @@ class Cluster:
         try:
             ray.init(address=self.address, **options)
         except (ConnectionError, RuntimeError) as error:
-            raise _core.UnavailableError(f"cluster {self.name!r}: {error}") from error
+            raise refusal(f"cluster {self.name!r}", error) from error
 
     def _check_answer(self):
         host, port = _endpoint(self.address)
@@ -102,6 +102,16 @@ class Cluster:
     def describe(self):
         """What ``define_cluster()`` keeps; ``from_description()`` reads it."""
         return {"kind": self.kind, "name": self.name, "address": self.address}
+
+
+def refusal(what, error):
+    """The exception for what Ray says when it does not connect."""
+    if "Version mismatch" in str(error):
+        return _core.InvalidError(
+            f"{what} has another Python or Ray than this process: {error}\nInstall here what the "
+            "cluster has, or take an image that has what is here"
+        )
+    return _core.UnavailableError(f"{what}: {error}")
 
 
 def _endpoint(address):

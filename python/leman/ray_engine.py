@@ -8,6 +8,8 @@ import time
 import weakref
 
 from leman import _core, shipping
+from leman import ray_trackers as trackers
+from leman.cluster import refusal
 from leman.cluster_room import addable
 from leman.context import current_cluster
 from leman.jobs import Job, records
@@ -57,7 +59,7 @@ def init(address=None):
     try:
         ray.init(address=address, logging_level="warning")
     except (ConnectionError, RuntimeError) as error:
-        raise _core.UnavailableError(f"the cluster at {address!r}: {error}") from error
+        raise refusal(f"the cluster at {address!r}", error) from error
 
 
 def connect():

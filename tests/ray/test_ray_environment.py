@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Environments and functions are loaded on every node before a job does."""
 
+import json
 import os
+import subprocess
 import sys
+import textwrap
 
 import leman
 import pyarrow as pa
@@ -81,3 +84,27 @@ def test_sizes_are_defaults(one_node, tmp_path):
     assert "nothing is shipped: its node is this machine" in started
     with pytest.raises(leman.NotFoundError, match="no cluster 'tiny'; it defines: little"):
         db.context("tiny")
+
+
+def test_other_versions_are_refused_when_it_is_connected(one_node, tmp_path):
+    """Of a cluster that says to be of another Python; Ray compares before anything else."""
+    address = one_node.get_runtime_context().gcs_address
+    client = one_node._private.worker.global_worker.gcs_client
+    before = client.internal_kv_get(b"CLUSTER_METADATA", b"cluster")
+    other = json.dumps(json.loads(before) | {"python_version": "3.9.1"}).encode()
+    client.internal_kv_put(b"CLUSTER_METADATA", other, True, b"cluster")
+    code = f"""
+        import leman
+        try:
+            leman.cluster.external({address!r}).init()
+        except leman.InvalidError as error:
+            print(error)
+    """
+    try:
+        done = subprocess.run(
+            [sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True
+        )
+    finally:
+        client.internal_kv_put(b"CLUSTER_METADATA", before, True, b"cluster")
+    assert "has another Python or Ray than this process" in done.stdout, done.stderr
+    assert "Python: 3.9.1" in done.stdout and "take an image that has what is here" in done.stdout
