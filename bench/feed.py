@@ -5,7 +5,7 @@
 Rows of a number and 20,000 random bytes, in batches of 64 in random order, with the page cache warm
 and cold. `pread` is the limit: a C program whose threads read as many bytes from random places of
 the table's file. Peers that are not installed are left out; tests/requirements-training.txt has
-them. A second part measures the first batch of a table of many rows, and the memory it takes.
+torch. A second part measures the first batch of a table of many rows, and the memory it takes.
 
     bench/feed.py [--scale 1.0] [--turns 3] [--seconds 1.0] [--only NAME ...] [--markdown]
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Feeds in other libraries' loaders; those that are not installed are passed over.
 
-tests/requirements-training.txt installs them.
+tests/requirements.txt has all but torch, which tests/requirements-training.txt installs.
 """
 
 import json
