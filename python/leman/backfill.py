@@ -143,7 +143,8 @@ class Request:
     def _load(self, trust, on_change):
         """The functions, each once; one that fills several columns is named by any of them."""
         self.functions = []
-        self.udfs = {}
+        self.parts = []  # (udf, inputs as it knows them, outputs) of each
+        self.udfs = {}  # the same by code, which is one for all columns of a function in C
         covered = set()
         job = uuid.uuid4().hex
         for column in self.columns:
@@ -154,7 +155,8 @@ class Request:
             code = found.code
             if found.udf.language == "python":
                 code = function.with_environment(code, found.udf, job)
-            self.udfs[code] = found.udf, found.bound, found.outputs
+            self.parts.append((found.udf, found.bound, found.outputs))
+            self.udfs[code] = self.parts[-1]
             self.functions.append(self._describe(found.udf, found.inputs, found.outputs, code))
 
     def _give_secrets(self):
@@ -254,6 +256,11 @@ class Request:
 
     def plan(self, sample=0):
         plan = Plan(json.loads(_core.job_plan(self.core, self.functions, self.options)))
+        if self.placement.engine == "ray" and not self.in_process:
+            from leman import ray_engine
+
+            del plan["machine"]
+            plan |= {"blocker": None} | ray_engine.plan(self)
         if sample:
             plan.add_sample(self._sample(sample))
         return plan

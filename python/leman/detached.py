@@ -20,7 +20,6 @@ from leman.jobs import JobRecord, records
 
 _FD = "LEMAN_DETACHED_FD"
 _POLL_MS = 20
-_C_OPTIONS = ("num_cpus", "num_gpus", "memory", "batch_size", "checkpoint_size", "timeout")
 
 
 def start(table, columns, options):
@@ -33,7 +32,7 @@ def start(table, columns, options):
         "table": os.path.abspath(table.path),
         "columns": request.columns,
         "options": _portable(options),
-        "functions": [_lend(*parts) for parts in request.udfs.values()],
+        "functions": [_lend(*parts) for parts in request.parts],
         "path": [os.path.abspath(folder) for folder in sys.path],
         "cwd": os.getcwd(),
         "arguments": sys.argv,
@@ -63,10 +62,15 @@ def _lend(udf, inputs, outputs):
     """A function as the other process gets it."""
     lent = {"inputs": list(inputs), "outputs": list(outputs)}
     if udf.language == "c":
-        kept = {name: getattr(udf.options, name) for name in _C_OPTIONS}
-        return {**lent, "library": udf.library, "name": udf.name, "options": _given(kept)}
-    code = function.pack(udf, inputs, outputs)
-    return {**lent, "code": base64.b64encode(code).decode()}
+        import cloudpickle
+
+        lent |= {"library": udf.library, "name": udf.name}
+        return {**lent, "options": _text_of(cloudpickle.dumps(udf.options, protocol=5))}
+    return {**lent, "code": _text_of(function.pack(udf, inputs, outputs))}
+
+
+def _text_of(data):
+    return base64.b64encode(data).decode()
 
 
 def _launch(message):
@@ -157,9 +161,12 @@ def _enter(message):
 
 def _borrow(table, lent):
     if "library" in lent:
-        from leman.decorator import c_udf
+        import pickle
 
-        udf = c_udf(lent["library"], lent["name"], **lent["options"])
+        from leman.decorator import CUdf
+
+        options = pickle.loads(base64.b64decode(lent["options"]))
+        udf = CUdf(lent["library"], lent["name"], options)
         registry.add_functions(table, [(lent["outputs"], udf, lent["inputs"])])
         return
     for column in lent["outputs"]:

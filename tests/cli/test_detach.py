@@ -152,11 +152,35 @@ def test_detach_from_python(path, tmp_path):
     assert package.open(path).to_arrow()["m"].to_pylist() == [n * 3 for n in range(ROWS)]
 
 
-def test_detach_of_a_c_function(leman, path, tmp_path):
+@pytest.fixture
+def library(tmp_path):
     library = tmp_path / "libfunctions.so"
     source = ROOT / "tests/cli/functions/functions.c"
     command = ["cc", "-O1", "-shared", "-fPIC", f"-I{ROOT}/include", "-o", library, source]
     subprocess.run(command, check=True)
+    return library
+
+
+def test_detach_of_functions_of_both_kinds(path, library):
+    """One in C for two columns, with its options, beside one in Python."""
+    add = package.c_udf(library, "next", rate_limit=package.RateLimit(requests="600/s"))
+
+    @package.udf
+    def twice(n: int) -> int:
+        return 2 * n
+
+    table = package.open(path)
+    table.add_columns({"a": (add, ["n"]), "b": (add, ["n"]), "c": twice})
+    status = table.backfill(["a", "b", "c"], detach=True, concurrency=1).wait(60)
+    assert status["state"] == "done", status
+    assert status["calls"] > 0  # as only those are counted that limits have to allow
+    table.refresh()
+    assert table.to_arrow(["a", "b", "c"]).to_pylist() == [
+        {"a": n + 1, "b": n + 1, "c": 2 * n} for n in range(ROWS)
+    ]
+
+
+def test_detach_of_a_c_function(leman, path, library):
     column = ("backfill", path, "out", "--c", f"{library}:next", "--inputs", "n", "--detach")
     done = leman(*column)
     assert done.returncode == 0, done.stderr
