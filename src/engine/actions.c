@@ -4,6 +4,7 @@
  * answers it with ACCEPT or DROP before anything else is told.
  */
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "engine/job.h"
@@ -66,11 +67,14 @@ static void finish(struct lmn_job *job, const struct lmn__action *action)
     if (action->cause == LMN__CAUSE_STOP && job->blocker.status != LMN_OK) {
         job->error = job->blocker;
     } else if (action->cause == LMN__CAUSE_DEATHS || job->error.status == LMN_OK) {
-        const char *death = action->cause == LMN__CAUSE_DEATHS ? job->worker[action->worker].death
-                                                               : "";
+        char why[2 * LMN__HIGHLIGHT_CHARS + 32] = "";
 
+        if (action->cause == LMN__CAUSE_DEATHS)
+            snprintf(why, sizeof why, "%s", job->worker[action->worker].death);
+        else if (action->cause == LMN__CAUSE_FIRST_ROWS || action->cause == LMN__CAUSE_FAILED_ROWS)
+            lmn__highlights_say(&job->stats.highlights, why, sizeof why);
         lmn_fail(&job->error, action->outcome == LMN__OUTCOME_STOPPED ? LMN_E_CANCELLED : LMN_E_UDF,
-                 "%s%s%s", action->reason, death[0] != '\0' ? ": " : "", death);
+                 "%s%s%s", action->reason, why[0] != '\0' ? ": " : "", why);
     }
 }
 

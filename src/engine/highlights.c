@@ -61,7 +61,7 @@ static void member_text(struct lmn__span record, const char *key, struct lmn__bu
     }
 }
 
-static void count_error(struct lmn__highlights *highlights, const char *text)
+static void count_error(struct lmn__highlights *highlights, const char *text, const char *repeat)
 {
     char key[LMN__HIGHLIGHT_CHARS];
     uint32_t i = 0;
@@ -77,6 +77,7 @@ static void count_error(struct lmn__highlights *highlights, const char *text)
         highlights->error_count++;
         snprintf(highlights->error[i].text, sizeof highlights->error[i].text, "%s", text);
         snprintf(highlights->error[i].key, sizeof highlights->error[i].key, "%s", key);
+        snprintf(highlights->error[i].repeat, sizeof highlights->error[i].repeat, "%s", repeat);
     }
     highlights->error[i].count++;
 }
@@ -84,9 +85,13 @@ static void count_error(struct lmn__highlights *highlights, const char *text)
 void lmn__highlights_error(struct lmn__highlights *highlights, struct lmn_env *env,
                            struct lmn__span record)
 {
-    char text[LMN__HIGHLIGHT_CHARS];
+    char text[LMN__HIGHLIGHT_CHARS], repeat[LMN__HIGHLIGHT_CHARS];
+    struct lmn__span value;
     struct lmn__buf buf;
 
+    if (lmn__json_member(record, "repeat", &value, NULL) != LMN_OK || value.data == NULL ||
+        !lmn__json_to_text(value, repeat, sizeof repeat))
+        repeat[0] = '\0';
     lmn__buf_init(&buf, env, 0);
     member_text(record, "type", &buf);
     if (buf.len > 0)
@@ -96,7 +101,7 @@ void lmn__highlights_error(struct lmn__highlights *highlights, struct lmn_env *e
         snprintf(text, sizeof text, "%.*s", (int)(buf.len < sizeof text ? buf.len : sizeof text),
                  (const char *)buf.data);
     if (!buf.failed && buf.len > 0)
-        count_error(highlights, text);
+        count_error(highlights, text, repeat);
     lmn__buf_deinit(&buf);
 }
 
@@ -132,6 +137,19 @@ static uint32_t most_frequent(const struct lmn__highlights *highlights, const bo
             best = i;
     }
     return best;
+}
+
+void lmn__highlights_say(const struct lmn__highlights *highlights, char *text, size_t text_bytes)
+{
+    const bool none[LMN__HIGHLIGHT_ERRORS] = { 0 };
+    uint32_t best = most_frequent(highlights, none);
+
+    text[0] = '\0';
+    if (best == UINT32_MAX)
+        return;
+    snprintf(text, text_bytes, "%s%s%s", highlights->error[best].text,
+             highlights->error[best].repeat[0] != '\0' ? "; repeat it by " : "",
+             highlights->error[best].repeat);
 }
 
 void lmn__highlights_write(const struct lmn__highlights *highlights,

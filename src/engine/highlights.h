@@ -30,6 +30,7 @@ struct lmn__highlights {
     struct {
         char text[LMN__HIGHLIGHT_CHARS]; /* of the first such error */
         char key[LMN__HIGHLIGHT_CHARS];  /* the text without its numbers: equal ones count as one */
+        char repeat[LMN__HIGHLIGHT_CHARS]; /* the line that makes its call again; "": not said */
         uint64_t count;
     } error[LMN__HIGHLIGHT_ERRORS];
     uint32_t error_count;
@@ -42,6 +43,9 @@ void lmn__highlights_task(struct lmn__highlights *highlights, const struct lmn__
  * read does not count. */
 void lmn__highlights_error(struct lmn__highlights *highlights, struct lmn_env *env,
                            struct lmn__span record);
+
+/* The most frequent error, and how to meet it again; "" when there is none. */
+void lmn__highlights_say(const struct lmn__highlights *highlights, char *text, size_t text_bytes);
 
 /* As members of a JSON object: slowest_tasks, largest_tasks, top_errors. */
 void lmn__highlights_write(const struct lmn__highlights *highlights,

@@ -122,8 +122,13 @@ def test_bad__first_rows_all_fail(table):
         raise KeyError("model")
 
     table.add_columns({"out": broken})
-    with pytest.raises(leman.LemanError, match="KeyError|model|first"):
+    with pytest.raises(leman.FunctionError) as caught:
         fill(table, "out")
+    message = str(caught.value)
+    assert message.startswith("backfill of 'out': the first ")
+    assert (
+        " rows all failed: KeyError: 'model'; repeat it by broken.test(table, row_ids=[" in message
+    )
     assert column(table, "out") == [None] * ROWS
 
 

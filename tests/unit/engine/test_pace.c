@@ -128,11 +128,21 @@ static void test_highlights__errors(void **state)
     struct lmn__highlights highlights = { 0 };
     struct lmn__json_writer writer;
     struct lmn__buf buf;
-    char record[64];
+    char record[128], said[256];
 
     (void)state;
+    lmn__highlights_say(&highlights, said, sizeof said);
+    CHECK_STR(said, "");
+    lmn__highlights_error(&highlights, test_env(), span("{\"message\": \"other\"}"));
+    lmn__highlights_say(&highlights, said, sizeof said);
+    CHECK_STR(said, "other");
+    highlights.error_count = 0;
+    highlights.error[0].count = 0;
     for (int i = 0; i < 30; i++) {
-        snprintf(record, sizeof record, "{\"type\": \"E\", \"message\": \"row %d\\nis bad\"}", i);
+        snprintf(record, sizeof record,
+                 "{\"type\": \"E\", \"message\": \"row %d\\nis bad\", \"repeat\": \"f.test(t, "
+                 "row_ids=[%d])\"}",
+                 i, i);
         lmn__highlights_error(&highlights, test_env(), span(record));
     }
     lmn__highlights_error(&highlights, test_env(),
@@ -146,6 +156,8 @@ static void test_highlights__errors(void **state)
     CHECK_EQ(highlights.error_count, LMN__HIGHLIGHT_ERRORS);
     CHECK_STR(highlights.error[0].text, "E: row 0 is bad");
     CHECK_EQ(highlights.error[0].count, 30);
+    lmn__highlights_say(&highlights, said, sizeof said);
+    CHECK_STR(said, "E: row 0 is bad; repeat it by f.test(t, row_ids=[0])");
     CHECK_EQ(highlights.other_errors, 2);
     lmn__buf_init(&buf, test_env(), 0);
     writer = (struct lmn__json_writer){ &buf, false };
