@@ -189,6 +189,48 @@ static void test_ingest__rows_left_out(void **state)
     CHECK_EQ(live_allocations(), 0);
 }
 
+/* A file that cannot be opened has no rows, and is told of when they are asked for. */
+static void test_ingest__files_left_out(void **state)
+{
+    static const enum ArrowType type[] = { NANOARROW_TYPE_INT64 };
+    struct told told = { 0 };
+    struct lmn_ingest_options options = { .format = "csv", .report = note, .report_self = &told };
+    struct ArrowArrayStream stream;
+    struct ArrowSchema schema;
+    struct ArrowArray batch;
+    struct lmn_error err;
+
+    (void)state;
+    make_schema(&schema, type, 1);
+    options.schema = &schema;
+    CHECK_STATUS(lmn_ingest_open(test_env(), "nowhere/x.csv", &options, &stream, &err),
+                 LMN_E_NOT_FOUND, &err);
+    options.bad = LMN_BAD_SKIP;
+    for (uint64_t nth = 1;; nth++) {
+        enum lmn_status st;
+
+        fault_arm(FAULT_ALLOC, nth);
+        st = lmn_ingest_open(test_env(), "nowhere/x.csv", &options, &stream, &err);
+        if (!fault_fired()) {
+            CHECK_STATUS(st, LMN_OK, &err);
+            break;
+        }
+        CHECK_STATUS(st, LMN_E_NO_MEMORY, &err);
+        CHECK_EQ(live_allocations(), 0);
+    }
+    fault_disarm();
+    CHECK_EQ(told.count, 0);
+    for (int i = 0; i < 2; i++) {
+        CHECK_STATUS(lmn__stream_next(&stream, &batch, &err), LMN_OK, &err);
+        CHECK(batch.release == NULL);
+    }
+    CHECK_EQ(told.count, 1);
+    CHECK_HAS(told.message[0], "nowhere/x.csv");
+    stream.release(&stream);
+    schema.release(&schema);
+    CHECK_EQ(live_allocations(), 0);
+}
+
 static void test_ingest__types_without_text(void **state)
 {
     static const enum ArrowType types[] = { NANOARROW_TYPE_HALF_FLOAT };
@@ -281,6 +323,7 @@ int main(void)
         cmocka_unit_test(test_csv__schema_is_kept_to),
         cmocka_unit_test(test_jsonl__schema_selects_fields),
         cmocka_unit_test(test_ingest__rows_left_out),
+        cmocka_unit_test(test_ingest__files_left_out),
         cmocka_unit_test(test_ingest__types_without_text),
         cmocka_unit_test(test_ingest__long_records),
         cmocka_unit_test(test_ingest__faults),
