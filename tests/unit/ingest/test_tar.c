@@ -294,6 +294,27 @@ static void test_tar__corrupt_gzip(void **state)
     CHECK_EQ(live_allocations(), 0);
 }
 
+/* Behind the end mark, too, further than is read ahead. */
+static void test_tar__corrupt_gzip_checksum(void **state)
+{
+    struct lmn__buf bytes, packed;
+    struct lmn_error err;
+    uint64_t count;
+
+    (void)state;
+    tar_init(&packed);
+    tar_init(&bytes);
+    tar_file(&bytes, "a.txt", "some text");
+    lmn__buf_put_zeros(&bytes, 600 << 10);
+    tar_gzip(bytes.data, bytes.len, &packed);
+    CHECK_STATUS(read_all(&packed, packed.len, false, &count, &err), LMN_OK, &err);
+    packed.data[packed.len - 5] ^= 1;
+    CHECK_STATUS(read_all(&packed, packed.len, false, &count, &err), LMN_E_CORRUPT, &err);
+    lmn__buf_deinit(&bytes);
+    lmn__buf_deinit(&packed);
+    CHECK_EQ(live_allocations(), 0);
+}
+
 static void test_tar__gzip_every_fault_is_told(void **state)
 {
     struct lmn__buf packed;
@@ -342,6 +363,7 @@ int main(void)
         cmocka_unit_test(test_tar__refuses_by_name),
         cmocka_unit_test(test_tar__gzip),
         cmocka_unit_test(test_tar__corrupt_gzip),
+        cmocka_unit_test(test_tar__corrupt_gzip_checksum),
         cmocka_unit_test(test_tar__gzip_every_fault_is_told),
     };
 
