@@ -220,13 +220,13 @@ static size_t print_float(double value, bool single, char *text_out)
 static size_t print_stamp(const struct lmn__type *type, int64_t value, int64_t offset,
                           char *text_out)
 {
-    int64_t rate = lmn__unit_rate(type->unit);
+    int64_t rate = lmn__unit_rate(type->unit), shown;
     int ahead = (int)llabs(offset);
     size_t len;
 
-    if (__builtin_add_overflow(value, offset * rate, &value))
-        value -= offset * rate;
-    len = lmn__timestamp_print(value, type->unit, text_out);
+    if (__builtin_add_overflow(value, offset * rate, &shown))
+        shown = value;
+    len = lmn__timestamp_print(shown, type->unit, text_out);
     if (type->zone == NULL)
         return len;
     if (offset == 0)

@@ -203,7 +203,8 @@ static int64_t truncated(const struct clock *clock, int64_t value)
     if (clock->rate == 0)
         return truncated_day(clock->part, value);
     if (clock->part <= PART_DAY) {
-        start = truncated_day(clock->part, moment.days) * DAY_SECONDS;
+        if (__builtin_mul_overflow(truncated_day(clock->part, moment.days), DAY_SECONDS, &start))
+            return value;
         if (clock->zone != NULL)
             start = lmn__zone_to_utc(clock->zone, start);
         return __builtin_mul_overflow(start, clock->rate, &start) ? value : start;
@@ -214,7 +215,7 @@ static int64_t truncated(const struct clock *clock, int64_t value)
         step = clock->rate / (clock->part == PART_MILLISECOND ? 1000 : 1000000);
     if (step <= 1 || __builtin_add_overflow(value, ahead(clock, value), &start))
         return value;
-    return value - lmn__floor_rest(start, step);
+    return __builtin_sub_overflow(value, lmn__floor_rest(start, step), &start) ? value : start;
 }
 
 static enum lmn_status trunc_kernel(struct lmn__frame *frame, const struct lmn__term *term,

@@ -28,7 +28,7 @@ static void add_columns(struct ArrowSchema *schema)
     char name[2] = "a";
 
     ArrowSchemaInit(schema);
-    must(ArrowSchemaSetTypeStruct(schema, 14));
+    must(ArrowSchemaSetTypeStruct(schema, 15));
     for (int i = 0; i < 10; i++)
         must(ArrowSchemaSetType(schema->children[i], types[i]));
     must(ArrowSchemaSetTypeDateTime(schema->children[10], NANOARROW_TYPE_TIMESTAMP,
@@ -39,7 +39,9 @@ static void add_columns(struct ArrowSchema *schema)
     must(ArrowSchemaSetTypeStruct(schema->children[13], 1));
     must(ArrowSchemaSetType(schema->children[13]->children[0], NANOARROW_TYPE_INT32));
     must(ArrowSchemaSetName(schema->children[13]->children[0], "x"));
-    for (int i = 0; i < 14; i++, name[0]++)
+    must(ArrowSchemaSetTypeDateTime(schema->children[14], NANOARROW_TYPE_TIMESTAMP,
+                                    NANOARROW_TIME_UNIT_SECOND, "Europe/Paris"));
+    for (int i = 0; i < 15; i++, name[0]++)
         must(ArrowSchemaSetName(schema->children[i], name));
 }
 
@@ -48,6 +50,7 @@ static void add_row(struct ArrowArray *batch, int row)
     static const int64_t numbers[ROWS] = { 0, 1, -1, 127, 5 };
     static const char *const texts[ROWS] = { "", "abc", "\xc3\x84 x", "2024-02-29T12:00:00Z",
                                              "12" };
+    static const int64_t moments[ROWS] = { INT64_MIN, INT64_MAX, 1711846800, 1ll << 40, 0 };
     struct ArrowDecimal decimal;
 
     for (int i = 0; i < 11; i++) {
@@ -67,6 +70,7 @@ static void add_row(struct ArrowArray *batch, int row)
     must(ArrowArrayFinishElement(batch->children[12]));
     must(ArrowArrayAppendInt(batch->children[13]->children[0], numbers[row]));
     must(ArrowArrayFinishElement(batch->children[13]));
+    must(ArrowArrayAppendInt(batch->children[14], moments[row]));
     must(ArrowArrayFinishElement(batch));
 }
 
