@@ -9,10 +9,11 @@ Workloads, those of bench/backfill.py:
 
     bench/ray_jobs.py [--only NAME ...] [--scale 1.0] [--turns 3] [--markdown]
 
-Each workload has a Ray of its own; both sides run in it once over a small table first, and then in
-turns over the large one. Leman adds a column to the table; Ray Data has no way to add one and
-writes the key and the column as Parquet files (its write_lance() of 2.60 does not go with pylance
-14). "first row" is when the first row is in a version of its table, or the first file is there.
+Each workload has a Ray of its own, in which the sides take turns: each over a small table first, so
+that processes are there, and then over the large one. Leman adds a column to the table; Ray Data
+has no way to add one and writes the key and the column as Parquet files (its write_lance() of 2.60
+does not go with pylance 14). "first row" is when the first row is in a version of its table, or the
+first file is there.
 
 --markdown prints the page docs/bench/ray.md.
 """
@@ -48,10 +49,11 @@ How long it takes to fill a column on a Ray of this machine, with the command
 
     .venv/bin/python bench/ray_jobs.py --markdown > docs/bench/ray.md
 
-which prints this page. Both sides run on the same Ray, in turns, after a small run of each. Leman
-adds the column to the table, checkpointed and durable; Ray Data writes the key and the column as
-Parquet files and does not wait for the device. "first row" is when the first row is in a version of
-the table, or the first file is there. Ratios are Ray Data's time over the side's.
+which prints this page. Both sides run on the same Ray, in turns, each after a small run of its own,
+so that processes are there. Leman adds the column to the table, checkpointed and durable; Ray Data
+writes the key and the column as Parquet files and does not wait for the device. "first row" is when
+the first row is in a version of the table, or the first file is there. Ratios are Ray Data's time
+over the side's.
 
 Measured on {machine},
 with {versions}.
@@ -147,7 +149,7 @@ SIDES = {"leman": run_leman, "Ray Data": run_ray_data}
 
 
 def measure_workload(workload, folder, rows, turns):
-    """In a process of its own: a Ray, a small run of each side, and those that count."""
+    """In a process of its own: a Ray, and turns on it; a small run before each that counts."""
     import logging
 
     import ray
@@ -156,13 +158,13 @@ def measure_workload(workload, folder, rows, turns):
     ray.data.DataContext.get_current().enable_progress_bars = False
     logging.getLogger("ray.data").setLevel(logging.ERROR)
     times = {side: [] for side in SIDES}
-    for turn in range(-1, turns):
-        for side in list(SIDES) if turn % 2 else reversed(SIDES):
-            place = os.path.join(folder, "turn")
-            MAKERS[workload](place, SMALL_ROWS if turn < 0 else rows)
-            found = SIDES[side](workload, place)
-            if turn >= 0:
-                times[side].append(found)
+    for turn in range(turns):
+        for side in SIDES if turn % 2 else reversed(SIDES):
+            small, large = (os.path.join(folder, name) for name in ("small", "large"))
+            MAKERS[workload](small, SMALL_ROWS)
+            MAKERS[workload](large, rows)
+            SIDES[side](workload, small)
+            times[side].append(SIDES[side](workload, large))
             shutil.rmtree(folder)
             os.makedirs(folder)
     print(json.dumps(times))
