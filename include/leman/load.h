@@ -72,6 +72,31 @@ LMN_API LMN_MUST_USE enum lmn_status lmn_table_load(struct lmn_table *table,
                                                     struct lmn_error *err);
 
 /*
+ * Write the parts of `source` into the table's folder as lmn_table_load() does, and commit nothing.
+ * *staged_out is a text for lmn_table_load_commit(), freed with lmn_text_free(). What is never
+ * committed lmn_table_cleanup() removes, in its time.
+ */
+LMN_API LMN_MUST_USE enum lmn_status lmn_table_load_stage(struct lmn_table *table,
+                                                          const struct lmn_load_source *source,
+                                                          const struct lmn_load_options *options,
+                                                          char **staged_out,
+                                                          struct lmn_load_progress *result_out,
+                                                          struct lmn_error *err);
+
+/*
+ * Append what several processes have staged, in this order and as one commit. `options` may be
+ * NULL; its message counts.
+ *
+ * LMN_E_INVALID   a text is no stage of this table, or its files are gone
+ * LMN_E_CONFLICT  others have changed the columns meanwhile
+ */
+LMN_API LMN_MUST_USE enum lmn_status lmn_table_load_commit(struct lmn_table *table,
+                                                           const char *const *staged,
+                                                           uint32_t staged_count,
+                                                           const struct lmn_write_options *options,
+                                                           struct lmn_error *err);
+
+/*
  * Make a table of the parts of `source`. A table that an unfinished load of the same source has
  * begun is finished. The caller releases *table_out.
  *

@@ -142,6 +142,64 @@ PyObject *table_load(PyObject *op, PyObject *args, PyObject *kwargs)
     return st != LMN_OK ? raise_error(state_of(op), &err) : progress_tuple(&result);
 }
 
+/* load_stage(): as load(), and nothing is committed; (numbers, text). */
+PyObject *table_load_stage(PyObject *op, PyObject *args, PyObject *kwargs)
+{
+    struct load_args load;
+    struct write_args write;
+    struct lmn_load_progress result;
+    struct lmn_error err;
+    PyObject *answer;
+    char *staged;
+    enum lmn_status st;
+
+    if (load_args_read(args, &load) < 0)
+        return NULL;
+    if (write_args_read(kwargs, &write) < 0) {
+        load_args_free(&load);
+        return NULL;
+    }
+    load.options.write = write.options;
+    Py_BEGIN_ALLOW_THREADS
+        st = lmn_table_load_stage(table_of(op), &load.load, &load.options, &staged, &result, &err);
+    Py_END_ALLOW_THREADS
+    write_args_free(&write);
+    load_args_free(&load);
+    if (st != LMN_OK)
+        return raise_error(state_of(op), &err);
+    answer = Py_BuildValue("(Ns)", progress_tuple(&result), staged);
+    lmn_text_free(staged);
+    return answer;
+}
+
+/* load_commit(texts, **write): what load_stage() has written becomes rows. */
+PyObject *table_load_commit(PyObject *op, PyObject *args, PyObject *kwargs)
+{
+    struct write_args write;
+    const char **staged;
+    uint32_t count;
+    PyObject *texts, *held;
+    struct lmn_error err;
+    enum lmn_status st;
+
+    if (!PyArg_ParseTuple(args, "O", &texts) || read_names(texts, &staged, &count, &held) < 0)
+        return NULL;
+    if (write_args_read(kwargs, &write) < 0) {
+        PyMem_Free(staged);
+        Py_XDECREF(held);
+        return NULL;
+    }
+    Py_BEGIN_ALLOW_THREADS
+        st = lmn_table_load_commit(table_of(op), staged, count, &write.options, &err);
+    Py_END_ALLOW_THREADS
+    write_args_free(&write);
+    PyMem_Free(staged);
+    Py_XDECREF(held);
+    if (st != LMN_OK)
+        return raise_error(state_of(op), &err);
+    Py_RETURN_NONE;
+}
+
 PyObject *table_load_new(PyObject *type, PyObject *args, PyObject *kwargs)
 {
     struct load_args load;

@@ -266,6 +266,8 @@ static PyMethodDef table_methods[] = {
     { "count", table_count, METH_VARARGS, "How many rows match." },
     { "append", WITH_KEYWORDS(table_append), "Append the rows of a stream." },
     { "load", WITH_KEYWORDS(table_load), "Append the parts of a source." },
+    { "load_stage", WITH_KEYWORDS(table_load_stage), "Write them, and commit nothing." },
+    { "load_commit", WITH_KEYWORDS(table_load_commit), "Append what was staged, as one commit." },
     { "overwrite", WITH_KEYWORDS(table_overwrite), "Replace rows and schema." },
     { "delete", table_delete, METH_VARARGS, "Delete rows; their number." },
     { "update", table_update, METH_VARARGS, "Set columns of rows; their number." },

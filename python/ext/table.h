@@ -67,6 +67,8 @@ PyObject *table_merge(PyObject *op, PyObject *args, PyObject *kwargs);
 
 /* Methods: load.c */
 PyObject *table_load(PyObject *op, PyObject *args, PyObject *kwargs);
+PyObject *table_load_stage(PyObject *op, PyObject *args, PyObject *kwargs);
+PyObject *table_load_commit(PyObject *op, PyObject *args, PyObject *kwargs);
 PyObject *table_load_new(PyObject *type, PyObject *args, PyObject *kwargs);
 
 /* Methods: table_columns.c */

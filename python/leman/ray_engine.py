@@ -75,10 +75,12 @@ def connect():
 
 
 def look_around(ray):
-    """The cluster's nodes; looked at from inside, where this process is no part of it."""
+    """The cluster's nodes, and those it may add; seen from inside where this process is outside."""
     if ray.util.client.ray.is_connected():
-        return ray.get(ray.remote(num_cpus=0)(survey).remote())
-    return survey()
+        nodes = ray.get(ray.remote(num_cpus=0)(survey).remote())
+    else:
+        nodes = survey()
+    return nodes + addable(current_cluster(), nodes)
 
 
 def need_of(request):
@@ -105,10 +107,29 @@ def workers_of(nodes, request, need):
     """How many workers, and what to say of it; ValueError says why there can be none."""
     rows = len(request.table)
     most = min(WORKERS_MAX, rows // ROWS_PER_WORKER_MIN + 1)
-    nodes = look_around(ray)
-    nodes += addable(current_cluster(), nodes)
+    return admit(nodes, need, tracker_need(), request.options["concurrency"] or None, most)
+
+
+def _line(what, count, need, why):
+    return {
+        "what": what,
+        "count": count,
+        "cpus_each": need.cpus,
+        "cpus": need.cpus * count,
+        "gpus": need.gpus * count,
+        "memory_bytes": need.memory * count,
+        "why": why,
+    }
+
+
+def plan(request):
+    """What a job asks of the cluster, and what it has: members of a plan."""
+    nodes = look_around(connect())
+    need, tracker, none = need_of(request), tracker_need(), Need(0.0, 0.0, 0)
+    blocker, workers = None, 0
     try:
-        return admit(nodes, need, tracker_need(), request.options["concurrency"] or None, most)
+        admission = workers_of(nodes, request, need)
+        workers, blocker = admission.workers, admission.note
     except ValueError as error:
         blocker = str(error)
     wanted = request.options["concurrency"] or workers or 1
@@ -139,22 +160,28 @@ _AMOUNTS = ("cpus", "gpus", "memory_bytes")
 def _shown(amounts):
     """What people ask nodes for; not the names that Ray itself gives them."""
     hidden = ("node:", "object_store_memory", "accelerator_type:")
-    return {name: amount for name, amount in amounts.items() if not name.startswith(hidden)}
+    first = {name: amounts[name] for name in ("CPU", "GPU", "memory") if name in amounts}
+    return first | {name: amounts[name] for name in amounts if not name.startswith(hidden)}
 
 
 def start(request):
     """Start a job on a cluster, or attach to the one that runs and does the same; a ``Job``."""
-    ray = connect()
-    check_alike(ray)
+    startup = Startup()
+    ahead = shipping.begin(request)
+    with startup.phase("provision"):
+        ray = connect()
     need = need_of(request)
     try:
         admission = workers_of(look_around(ray), request, need)
     except ValueError as error:
         raise _core.UnavailableError(str(error)) from None
-    startup = Startup()
-    spec = _spec(request, need, admission, startup)
+    spec = _spec(request, need, admission)
     actor = _running(ray, spec)
     if actor is None:
+        crate = shipping.pack(ray, request, need, admission.workers, ahead, startup)
+        spec["functions"] = crate.functions(request.functions)
+        spec["runtime_env"] = crate.runtime_env
+        spec["kind"] = (*spec["kind"], repr(crate.runtime_env), crate.shipped, crate.packages)
         actor = trackers.obtain(ray, spec, request.secrets)
     tracked = Tracked(ray, actor, spec, request.secrets, request.table, admission, startup)
     return Job(tracked, request.name, request.table)
@@ -179,7 +206,7 @@ def _running(ray, spec):
     return actor
 
 
-def _spec(request, need, admission, startup):
+def _spec(request, need, admission):
     """A job as its tracker gets it, without the values of its secrets."""
     kept = set(request.options) - {"worker", "worker_env", "secret"}
     options = {name: request.options[name] for name in kept}
@@ -187,28 +214,18 @@ def _spec(request, need, admission, startup):
     options["threads"] = options["threads"] or 1
     table = request.table
     root, name = place_of(table)
-    environment = request.placement.environment
-    if environment is not None:
-        startup.add_environment(environment)
-    runtime_env = {} if environment is None else environment.runtime_env()
-    functions = _functions(request)
-    place = request.placement.path_there(root), name
     folder = request.placement.path_there(os.path.abspath(table.path))
-    imports = crate.shipped, crate.packages, crate.runtime_env
-    kind = need.text(), request.language, options["threads"], imports
     return {
-        "place": place,
+        "place": (request.placement.path_there(root), name),
         "version": {"version": request.core.version, "branch": table._branch},
-        "functions": functions,
-        "runtime_env": runtime_env,
         "options": options,
         "language": request.language,
         "need": need,
         "workers": admission.workers,
         "secrets": list(request.secrets),
-        "kind": kind,
+        "kind": (need.text(), request.language, options["threads"]),
         "idle_seconds": trackers.idle_seconds(options["keep_warm"], need.gpus),
-        "same": trackers.sameness(folder, table._branch, functions, options),
+        "same": trackers.sameness(folder, table._branch, request.functions, options),
     }
 
 

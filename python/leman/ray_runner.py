@@ -7,6 +7,7 @@ of it works through Ray Client (``ray://``) too.
 
 import os
 import sys
+from dataclasses import replace
 
 import cloudpickle
 
@@ -76,28 +77,36 @@ class RayRunner:
         return self._table.append(data, **self._file_options.write_options(), **options)
 
     def append_from(self, sources, **options):
-        """Append what generators give, each in a task; every task's rows are one version."""
-        return self._load(Generators(sources), options | {"again": True})
+        """Append what generators give, several at once by tasks, as one version: all of it or
+        nothing."""
+        found = self._run(Generators(sources), options, _stage_some)
+        results = [result for result, _ in found]
+        self._table._core.load_commit([staged for _, staged in found])
+        counts = _sum(results)
+        return replace(counts, commits=1 if counts.rows else 0, rows_committed=counts.rows)
 
     def _load(self, source, options):
+        return _sum(self._run(source, options, _load_some))
+
+    def _run(self, source, options, call):
+        """What tasks give that have some parts of a source each; in the order of their first."""
         ray = connect()
         count = len(source.parts)
         tasks = min(count, self._ray_options.max_parallelism)
         packed = [os.path.abspath(folder) for folder in sys.path], cloudpickle.dumps(source)
         options = self._file_options.write_options() | options
-        task = ray.remote(num_cpus=1, max_retries=0)(_load_some)
+        task = ray.remote(num_cpus=1, max_retries=0)(call)
         place = place_of(self._table), self._table._branch
         running = [
             task.remote(place, packed, list(range(i, count, tasks)), options) for i in range(tasks)
         ]
         try:
-            results = ray.get(running)
+            return ray.get(running)
         except ray.exceptions.RayTaskError as error:
             cause = error.cause
             raise cause if isinstance(cause, _core.LemanError) else error from None
         finally:
             self._table.refresh()
-        return _sum(results)
 
 
 def _source(ray, table, options):
@@ -154,16 +163,26 @@ class _Some(Source):
         return self._source.open(self._numbers[number])
 
 
-def _load_some(place, packed, numbers, options):
-    """A task: load these parts of a source."""
+def _unpack(place, packed, numbers):
+    """On a node: the table, and some parts of a source."""
     from leman.table import Table
 
     (root, name), branch = place
-    table = Table._open(root, name, None, branch)
     path, code = packed
     sys.path.extend(folder for folder in path if folder not in sys.path)
-    source = cloudpickle.loads(code)
-    return table.append(_Some(source, numbers), max_parallelism=1, **options)
+    return Table._open(root, name, None, branch), _Some(cloudpickle.loads(code), numbers)
+
+
+def _load_some(place, packed, numbers, options):
+    """A task: load these parts of a source."""
+    table, source = _unpack(place, packed, numbers)
+    return table.append(source, max_parallelism=1, **options)
+
+
+def _stage_some(place, packed, numbers, options):
+    """A task: write these parts of a source, and commit nothing; (result, what to commit)."""
+    table, source = _unpack(place, packed, numbers)
+    return table._stage(source, max_parallelism=1, **options)
 
 
 def _sum(results):

@@ -313,6 +313,12 @@ class Table(Versions, FilledColumns, Refills):
         load, write = self._new_load(source, self._known_schema(), options)
         return load.result(load.run(lambda: self._core.load(*load.arguments, **write)))
 
+    def _stage(self, source, **options):
+        """Write the rows of a source and commit nothing; (result, text for the commit)."""
+        load, write = self._new_load(source, self._known_schema(), options)
+        numbers, staged = load.run(lambda: self._core.load_stage(*load.arguments, **write))
+        return load.result(numbers), staged
+
     def _load_new(self, source, schema, **options):
         load, write = self._new_load(source, schema, options)
         self._core, numbers = load.run(

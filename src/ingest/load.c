@@ -17,6 +17,7 @@
 #include "base/error.h"
 #include "base/hash.h"
 #include "base/math.h"
+#include "ingest/stage.h"
 #include "os/thread.h"
 #include "store/store.h"
 #include "table/change.h"
@@ -53,7 +54,8 @@ struct load {
     struct lmn_load_options options;
     struct todo *todo;
     uint64_t todo_count;
-    const char *begun; /* see struct lmn__load_note; set with the last commit */
+    const char *begun;       /* see struct lmn__load_note; set with the last commit */
+    struct lmn__buf *staged; /* NULL: what is written is committed */
     struct worker *worker;
     uint32_t worker_count;
     struct lmn__mutex mutex, commit;
@@ -460,10 +462,10 @@ static enum lmn_status commit_all(struct load *load, enum lmn_status st, struct 
     qsort(load->worker, load->worker_count, sizeof *load->worker, compare_workers);
     for (uint32_t i = 0; i < load->worker_count; i++)
         count += load->worker[i].fragment_count;
-    if (count == 0)
+    if (count == 0 && load->staged == NULL)
         return st;
     lmn__arena_init(&arena, load->table->env, 0);
-    all = lmn__arena_array(&arena, count, sizeof *all);
+    all = lmn__arena_array(&arena, count + 1, sizeof *all);
     if (all == NULL && st == LMN_OK)
         st = lmn__arena_fail(&arena, "a list of fragments", err);
     for (uint32_t i = 0; i < load->worker_count; i++) {
@@ -477,7 +479,11 @@ static enum lmn_status commit_all(struct load *load, enum lmn_status st, struct 
             memcpy(all + at, worker->fragment, worker->fragment_count * sizeof *all);
         at += worker->fragment_count;
     }
-    if (st == LMN_OK) {
+    if (st == LMN_OK && load->staged != NULL) {
+        st = lmn__stage_put(lmn_table_version(load->table), all, count, load->staged, err);
+        if (st != LMN_OK)
+            lmn__fragments_remove(load->table->store, all, count);
+    } else if (st == LMN_OK) {
         struct lmn__load_note note = { .begun = load->begun };
 
         st = commit_fragments(load, all, count, &note, err);
@@ -508,9 +514,10 @@ static enum lmn_status load_parts(struct load *load, struct lmn_error *err)
 
 enum lmn_status lmn__load_run(struct lmn_table *table, const struct lmn_load_source *source,
                               const struct lmn_load_options *options, const char *begun,
-                              struct lmn_load_progress *result_out, struct lmn_error *err)
+                              struct lmn__buf *staged, struct lmn_load_progress *result_out,
+                              struct lmn_error *err)
 {
-    struct load load = { .source = source, .begun = begun };
+    struct load load = { .source = source, .begun = begun, .staged = staged };
     bool ready = false;
     enum lmn_status st = lmn_table_open(table->store, NULL, &load.table, err);
 
@@ -559,5 +566,5 @@ enum lmn_status lmn_table_load(struct lmn_table *table, const struct lmn_load_so
 {
     if (result_out != NULL)
         *result_out = (struct lmn_load_progress){ 0 };
-    return lmn__load_run(table, source, options, NULL, result_out, err);
+    return lmn__load_run(table, source, options, NULL, NULL, result_out, err);
 }

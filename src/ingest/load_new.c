@@ -109,7 +109,7 @@ enum lmn_status lmn_table_load_new(struct lmn_store *store, const struct lmn_loa
         return lmn_fail(err, LMN_E_INVALID, "%.200s: there are no parts", source->name);
     st = begin(store, source, options, table_out, err);
     if (st == LMN_OK)
-        st = lmn__load_run(*table_out, source, options, "", result_out, err);
+        st = lmn__load_run(*table_out, source, options, "", NULL, result_out, err);
     if (st != LMN_OK) {
         lmn_table_release(*table_out);
         *table_out = NULL;

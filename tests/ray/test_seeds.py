@@ -163,9 +163,20 @@ def test_seeds__append_from(tmp_path, one_node):
         ray_options=RayOptions(max_parallelism=2),
         file_options=FileOptions(array_record_options=ArrayRecordOptions(options="group_size:64")),
     )
+    before = table.version
     result = runner.append_from([partial(numbers, 100 * i) for i in range(4)])
-    assert result.rows == 400
+    assert result.rows == result.rows_committed == 400
     assert sorted(values(table, "x")) == list(range(400))
+    assert table.version == before + 1
+
+    def breaks():
+        yield from numbers(0)
+        raise ValueError("no more numbers")
+
+    with pytest.raises(Exception, match="no more numbers"):
+        runner.append_from([partial(numbers, 400), breaks])
+    table.refresh()
+    assert table.version == before + 1 and len(table) == 400
 
 
 def test_seeds__webdataset(tmp_path, one_node):

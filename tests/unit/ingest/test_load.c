@@ -267,6 +267,74 @@ static bool stop_at_once(void *self, const struct lmn_load_progress *progress)
     return false;
 }
 
+/* What several loads have staged becomes rows in one commit, also when others append meanwhile. */
+static void test_load__staged(void **state)
+{
+    struct lmn_store *store = test_store_memory();
+    struct lmn_load_options options = { .parallelism = 2 };
+    struct lmn_load_progress result;
+    struct numbers numbers;
+    struct lmn_load_source source = source_of(&numbers, 6);
+    struct lmn_table *table;
+    struct lmn_error err;
+    uint64_t version, rows;
+    char *staged[2];
+
+    (void)state;
+    CHECK_STATUS(lmn_table_load_new(store, &source, &options, &table, &result, &err), LMN_OK, &err);
+    version = lmn_table_version(table);
+    for (int i = 0; i < 2; i++) {
+        CHECK_STATUS(lmn_table_load_stage(table, &source, &options, &staged[i], &result, &err),
+                     LMN_OK, &err);
+        CHECK_EQ(result.rows, 60);
+        CHECK_EQ(result.rows_committed, 0);
+    }
+    options.again = true;
+    CHECK_STATUS(lmn_table_load(table, &source, &options, &result, &err), LMN_OK, &err);
+    CHECK(lmn_table_version(table) > version);
+    version = lmn_table_version(table);
+    CHECK_STATUS(lmn_table_load_commit(table, (const char *const *)staged, 2, NULL, &err), LMN_OK,
+                 &err);
+    CHECK_EQ(lmn_table_version(table), version + 1);
+    CHECK_STATUS(lmn_table_count(table, NULL, &rows, &err), LMN_OK, &err);
+    CHECK_EQ(rows, 4 * 60);
+    lmn_text_free(staged[0]);
+    lmn_text_free(staged[1]);
+    lmn_table_release(table);
+    lmn_store_release(store);
+    CHECK_EQ(live_allocations(), 0);
+}
+
+static void test_load__bad_stages(void **state)
+{
+    static const char *const bad[] = { "", "0", "xy", "0801", "08011200", "ffffffffff" };
+    struct lmn_store *store = test_store_memory();
+    struct numbers numbers;
+    struct lmn_load_source source = source_of(&numbers, 1);
+    struct lmn_table *table, *other;
+    struct lmn_error err;
+    char *staged;
+
+    (void)state;
+    CHECK_STATUS(lmn_table_load_new(store, &source, NULL, &table, NULL, &err), LMN_OK, &err);
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        CHECK_STATUS(lmn_table_load_commit(table, &bad[i], 1, NULL, &err), LMN_E_INVALID, &err);
+        CHECK_HAS(err.message, "is no stage of a load");
+    }
+    CHECK_STATUS(lmn_table_load_stage(table, &source, NULL, &staged, NULL, &err), LMN_OK, &err);
+    lmn_table_release(table);
+    lmn_store_release(store);
+    store = test_store_memory();
+    CHECK_STATUS(lmn_table_load_new(store, &source, NULL, &other, NULL, &err), LMN_OK, &err);
+    CHECK_STATUS(lmn_table_load_commit(other, (const char *const *)&staged, 1, NULL, &err),
+                 LMN_E_INVALID, &err);
+    CHECK_HAS(err.message, "which a load has staged");
+    lmn_text_free(staged);
+    lmn_table_release(other);
+    lmn_store_release(store);
+    CHECK_EQ(live_allocations(), 0);
+}
+
 static void test_load__one_commit_is_all_or_nothing(void **state)
 {
     struct lmn_store *store = test_store_memory();
@@ -369,6 +437,8 @@ int main(void)
         cmocka_unit_test(test_load__parts_once),
         cmocka_unit_test(test_load__goes_on_after_a_failure),
         cmocka_unit_test(test_load__the_same_parts_by_two_at_once),
+        cmocka_unit_test(test_load__staged),
+        cmocka_unit_test(test_load__bad_stages),
         cmocka_unit_test(test_load__one_commit_is_all_or_nothing),
         cmocka_unit_test(test_load__a_restored_version_remembers_its_own),
         cmocka_unit_test(test_load__every_fault_is_told_and_mended),
