@@ -22,8 +22,9 @@ class RayOptions:
 class ArrayRecordOptions:
     """options: as ``Table.to_array_record()`` takes them, such as "group_size:64".
 
-    Tables keep no ArrayRecord files; of a load, group_size is how many rows of its binary columns a
-    feed reads together.
+    Tables keep no ArrayRecord files: a load takes it as Space does, and it changes nothing. How
+    many rows of binary columns a feed reads together is said when the table is made, by
+    ``leman.webdataset(group_size=)``.
     """
 
     options: str = "group_size:1"

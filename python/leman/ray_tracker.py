@@ -99,8 +99,9 @@ class Tracker:
             return None
         look = run.look(milliseconds)
         if look[0]:
-            trackers.forget(self._name, job_id)
             with self._changed:
+                if run is self._run:  # what is noted is not of the next one yet
+                    trackers.forget(self._name, job_id)
                 run.told = True
                 self._changed.notify_all()
         return look

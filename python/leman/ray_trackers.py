@@ -13,6 +13,8 @@ import secrets
 import time
 from dataclasses import dataclass
 
+from leman import _core
+
 NAMESPACE = "leman"
 _ANSWER_SECONDS = 10
 _SAME = ("where", "recompute", "leave_failed", "limited", "rows_max", "keep_refills")
@@ -69,14 +71,18 @@ def _entries():
 
 
 def find(ray, job_id, same):
-    """(job id, tracker) of a job that runs and asks for the same, or has the id; None: there is
-    none."""
+    """(job id, is it the same, tracker) of a job that runs and asks for the same, or has the id;
+    None: there is none."""
     for found_id, entry in _entries():
         if entry["same"] != same and found_id != job_id:
             continue
         try:
             actor = ray.get_actor(entry["tracker"], namespace=NAMESPACE)
             look = ray.get(actor.look.remote(found_id), timeout=_ANSWER_SECONDS)
+        except ray.exceptions.GetTimeoutError:
+            raise _core.UnavailableError(
+                f"job {found_id} runs on the cluster, and its tracker does not answer"
+            ) from None
         except (ValueError, ray.exceptions.RayError):
             forget(entry["tracker"], found_id)  # it has gone without a word
             continue
