@@ -329,6 +329,29 @@ def test_command__file_and_name(table, tmp_path):
     assert run("--where", "no such").returncode == 2
 
 
+def test_jobs__loading_is_shown(table, gate, tmp_path):
+    """Of two workers one is loaded at once, and the other when the gate opens."""
+
+    @leman.udf(batch_size=1)
+    class Model:
+        def setup(self):
+            try:
+                (tmp_path / "first").touch(exist_ok=False)
+            except FileExistsError:
+                until(gate.exists)
+
+        def __call__(self, id: int) -> int:
+            until(gate.exists)
+            return id
+
+    table.add_columns({"out": Model()})
+    job = table.backfill_async("out", concurrency=2)
+    until(lambda: job.status()["message"] == "loading 1/2")
+    gate.touch()
+    assert job.wait(60).rows_committed == ROWS
+    assert job.status()["message"] == ""
+
+
 @pytest.mark.soak
 def test_jobs__threads_that_wait_for_each_other_are_told(table, gate):
     """Threads of Python that compute take turns: the job says so, on a machine that is idle."""
