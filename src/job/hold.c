@@ -118,16 +118,16 @@ enum lmn_status lmn__hold_read(struct lmn__store_file *file, uint64_t base,
     const struct lmn__receipt_hold *pb = receipt->holds.item;
     struct lmn_env *env = file->store->env;
     struct lmn__hold hold = { .env = env, .bytes = pb->bytes };
-    uint8_t *bytes = lmn__alloc(env, pb->bytes);
-    enum lmn_status st;
+    struct lmn__block *block;
+    enum lmn_status st = lmn__block_new(env->pool, pb->bytes, &block, err);
 
     *hold_out = (struct lmn__hold){ 0 };
-    if (bytes == NULL)
-        return lmn__no_memory(err, "rows that are held", pb->bytes);
-    st = file->store->ops->read_at(file, pb->position - base, bytes, pb->bytes, err);
+    if (st != LMN_OK)
+        return st;
+    st = file->store->ops->read_at(file, pb->position - base, block->data, pb->bytes, err);
     if (st == LMN_OK)
-        st = read_stream(&hold, (struct lmn__span){ bytes, pb->bytes }, receipt, schema, err);
-    lmn__free(env, bytes);
+        st = read_stream(&hold, (struct lmn__span){ block->data, pb->bytes }, receipt, schema, err);
+    lmn__block_release(block);
     if (st != LMN_OK) {
         lmn__hold_free(&hold);
         return lmn__fail_within(err, st, "the hold file, %llu bytes at %llu",

@@ -107,7 +107,7 @@ static enum lmn_status add_rows(void *context, struct ArrowArray *array, bool bo
         else
             st = add_kept(gathering, column, slot, err);
     }
-    lmn__unit_rows_trim(gathering->blobs->rows);
+    lmn__unit_rows_trim(gathering->blobs->rows, LMN__HELD_BYTES_MAX);
     return st;
 }
 

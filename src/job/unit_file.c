@@ -70,7 +70,7 @@ static enum lmn_status write_rows(void *context, struct ArrowArray *array, bool 
     enum lmn_status st = lmn_file_writer_write(plain->writer, array, err);
 
     (void)borrowed;
-    lmn__unit_rows_trim(plain->rows);
+    lmn__unit_rows_trim(plain->rows, LMN__HELD_BYTES_MAX);
     return st;
 }
 
@@ -167,7 +167,7 @@ static enum lmn_status encode_parts(struct completion *completion, struct lmn_er
         st = put_pages(completion, pages, err);
     lmn_pages_free(pages);
     drop_parts(completion);
-    lmn__unit_rows_trim(completion->file->rows);
+    lmn__unit_rows_trim(completion->file->rows, LMN__HELD_BYTES_MAX);
     return st;
 }
 

@@ -15,7 +15,7 @@
 #include "table/row_list.h"
 
 enum { LONG_ROWS = 1024, GATHER_ROWS_MAX = 1 << 16, READ_ROWS_MAX = 1 << 16 };
-static const uint64_t read_bytes_max = 16ull << 20, held_bytes_max = 256ull << 20;
+static const uint64_t read_bytes_max = 16ull << 20;
 
 /* Rows that are gathered together: each is a slot of a batch that is held, kept, or null. */
 struct gathering {
@@ -40,6 +40,8 @@ struct lmn__unit_rows {
     struct lmn__store_file *file; /* the hold file; NULL: nothing is held in it */
     struct lmn__hold *hold;       /* of each receipt, read when it is needed */
     uint64_t held_bytes;
+    uint64_t passed;  /* rows before this one are not asked for again */
+    uint64_t dropped; /* receipts before this one have all of their rows there */
     struct lmn__scratch scratch;
     struct lmn__fragment_reader *reader; /* of all columns */
     struct lmn__fragment_reader **one;   /* of each column, opened when it is needed */
@@ -177,13 +179,27 @@ enum lmn_status lmn__unit_rows_open(struct lmn_table *table,
     return LMN_OK;
 }
 
-void lmn__unit_rows_trim(struct lmn__unit_rows *rows)
+static void drop_hold(struct lmn__unit_rows *rows, uint64_t receipt)
 {
-    if (rows->held_bytes <= held_bytes_max)
-        return;
-    for (uint64_t i = 0; i < rows->receipt_count; i++)
-        lmn__hold_free(&rows->hold[i]);
-    rows->held_bytes = 0;
+    rows->held_bytes -= rows->hold[receipt].bytes;
+    lmn__hold_free(&rows->hold[receipt]);
+}
+
+/* Row behind the last of a receipt. */
+static uint64_t receipt_end(const struct lmn__receipt *receipt)
+{
+    size_t last = receipt->first.count - 1;
+
+    return receipt->first.item[last] + receipt->count.item[last];
+}
+
+void lmn__unit_rows_trim(struct lmn__unit_rows *rows, uint64_t bytes_max)
+{
+    while (rows->dropped < rows->receipt_count &&
+           receipt_end(&rows->receipt[rows->dropped]) <= rows->passed)
+        drop_hold(rows, rows->dropped++);
+    for (uint64_t i = 0; rows->held_bytes > bytes_max && i < rows->receipt_count; i++)
+        drop_hold(rows, i);
 }
 
 static enum lmn_status read_segment_hold(struct lmn__unit_rows *rows,
@@ -206,7 +222,8 @@ static enum lmn_status read_segment_hold(struct lmn__unit_rows *rows,
     return st;
 }
 
-/* What a receipt holds, read once. */
+/* What a receipt holds, unless it is in memory. Whoever takes rows may trim: after each call of
+ * request->fn it may have to be read again. */
 static enum lmn_status load(struct lmn__unit_rows *rows, uint64_t index, struct lmn_error *err)
 {
     const struct lmn__receipt *receipt = &rows->receipt[index];
@@ -333,7 +350,9 @@ static enum lmn_status flush(const struct request *request, struct lmn_error *er
 
     if (gathering->count == 0)
         return LMN_OK;
-    if (gathering->kept.count != 0) {
+    for (uint32_t i = 0; st == LMN_OK && i < gathering->batch_count; i++)
+        st = load(rows, gathering->batch[i].receipt, err);
+    if (st == LMN_OK && gathering->kept.count != 0) {
         st = find_reader(request, &reader, err);
         if (st == LMN_OK)
             st = read_table(reader, rows, gathering->kept.range, gathering->kept.count, &kept, err);
@@ -450,19 +469,25 @@ static enum lmn_status read_held(const struct request *request, const struct lmn
                                  struct lmn_error *err)
 {
     struct lmn__unit_rows *rows = request->rows;
+    const struct lmn__hold *hold = &rows->hold[segment->receipt];
     uint64_t from = segment->from, end = segment->from + segment->count;
-    enum lmn_status st = load(rows, segment->receipt, err);
+    enum lmn_status st = LMN_OK;
 
     while (st == LMN_OK && from < end) {
-        const struct lmn__hold *hold = &rows->hold[segment->receipt];
-        uint64_t batch = lmn__hold_find(hold, from);
-        uint64_t count = lmn__min_u64(end, hold->start[batch + 1]) - from;
-        uint64_t slot = from - hold->start[batch];
+        uint64_t batch, count, slot;
 
+        st = load(rows, segment->receipt, err);
+        if (st != LMN_OK)
+            break;
+        batch = lmn__hold_find(hold, from);
+        count = lmn__min_u64(end, hold->start[batch + 1]) - from;
+        slot = from - hold->start[batch];
         if (count < LONG_ROWS && !request->apart) {
             st = gather(request, segment, batch, slot, count, err);
         } else {
             st = flush(request, err);
+            if (st == LMN_OK)
+                st = load(rows, segment->receipt, err);
             if (st == LMN_OK)
                 st = lend(request, segment->receipt, batch, slot, count, err);
         }
@@ -545,6 +570,8 @@ enum lmn_status lmn__unit_rows_read(struct lmn__unit_rows *rows, uint32_t column
         segment.from += skip;
         segment.count = lmn__min_u64(segment.count - skip, end - segment.first);
         st = read_segment(&request, &segment, err);
+        if (all)
+            rows->passed = segment.first + segment.count;
     }
     if (st == LMN_OK)
         st = flush(&request, err);

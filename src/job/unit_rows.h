@@ -41,6 +41,9 @@ typedef enum lmn_status (*lmn__rows_fn)(void *context, struct ArrowArray *array,
 
 enum { LMN__ALL_COLUMNS = 0xffffffff };
 
+/* So much of what is held stays in memory, for the next column. */
+enum { LMN__HELD_BYTES_MAX = 256 << 20 };
+
 /*
  * Give physical rows [first, first + count) of one column, or of all, to `fn` one part after the
  * other. The columns are held in every receipt of these rows. A column of blobs is asked for by
@@ -51,7 +54,10 @@ LMN_MUST_USE enum lmn_status lmn__unit_rows_read(struct lmn__unit_rows *rows, ui
                                                  uint64_t first, uint64_t count, lmn__rows_fn fn,
                                                  void *context, struct lmn_error *err);
 
-/* Nothing that was borrowed is in use: what is held in memory beyond a limit may go. */
-void lmn__unit_rows_trim(struct lmn__unit_rows *rows);
+/*
+ * Nothing that was borrowed is in use: what is held of rows that were read with all columns goes,
+ * and of others what takes more than `bytes_max` bytes of memory. Those may be read again.
+ */
+void lmn__unit_rows_trim(struct lmn__unit_rows *rows, uint64_t bytes_max);
 
 #endif
