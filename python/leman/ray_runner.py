@@ -5,13 +5,9 @@ Tasks read and write the table's files themselves. They are plain tasks, not Ray
 of it works through Ray Client (``ray://``) too.
 """
 
-import os
-import sys
 from dataclasses import replace
 
-import cloudpickle
-
-from leman import _core
+from leman import _core, shipping
 from leman.ingest import Generators, LoadResult, Source
 from leman.placement import place_of
 from leman.ray_engine import connect
@@ -93,7 +89,7 @@ class RayRunner:
         ray = connect()
         count = len(source.parts)
         tasks = min(count, self._ray_options.max_parallelism)
-        packed = [os.path.abspath(folder) for folder in sys.path], cloudpickle.dumps(source)
+        packed = shipping.pack_source(ray, self._table, source, tasks)
         options = self._file_options.write_options() | options
         task = ray.remote(num_cpus=1, max_retries=0)(call)
         place = place_of(self._table), self._table._branch
@@ -168,9 +164,8 @@ def _unpack(place, packed, numbers):
     from leman.table import Table
 
     (root, name), branch = place
-    path, code = packed
-    sys.path.extend(folder for folder in path if folder not in sys.path)
-    return Table._open(root, name, None, branch), _Some(cloudpickle.loads(code), numbers)
+    source = shipping.unpack_source(packed)
+    return Table._open(root, name, None, branch), _Some(source, numbers)
 
 
 def _load_some(place, packed, numbers, options):

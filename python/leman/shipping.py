@@ -10,7 +10,10 @@ before anything is started.
 import contextlib
 import json
 import os
+import sys
 import threading
+
+import cloudpickle
 
 from leman import _core, environment, manifest
 from leman.context import current_ahead, current_cluster
@@ -18,8 +21,11 @@ from leman.environment import Environment
 from leman.environment_check import check
 from leman.environment_path import classify
 from leman.needs import needs_of
-from leman.placement import place_of
+from leman.placement import Placement, place_of
+from leman.ray_admission import Need
 from leman.ray_environment import look, missing_programs, on_each_node, prepare
+from leman.startup import Startup
+from leman.workspace import enter_path
 
 _PREPARE_SECONDS = 3600
 _PROGRAMS = {"conda": "conda", "image": "podman"}  # that Ray runs to make an environment
@@ -131,6 +137,32 @@ class _Nodes:
             for name in needs
             if there["packages"].get(name) != self.here["packages"].get(name)
         }
+
+
+class _Load:
+    """A load of a table by tasks, as what is to be packed."""
+
+    language = "python"
+    udfs = {}
+
+    def __init__(self, table):
+        self.table = table
+        self.placement = Placement.of_job({"engine": "ray"})
+
+
+def pack_source(ray, table, source, tasks):
+    """A source of rows as tasks take it, with what it imports."""
+    crate = pack(ray, _Load(table), Need(), tasks, current_ahead(), Startup())
+    path = [] if crate.shipped else [os.path.abspath(folder) for folder in sys.path]
+    return path, {"shipped": crate.shipped, "packages": crate.packages}, cloudpickle.dumps(source)
+
+
+def unpack_source(packed):
+    """In a task: the source, once its modules are found."""
+    path, given, code = packed
+    sys.path.extend(folder for folder in path if folder not in sys.path)
+    enter_path(given)
+    return cloudpickle.loads(code)
 
 
 def pack(ray, request, need, workers, ahead, startup):

@@ -28,7 +28,8 @@ def enter_path(given):
     from leman import environment
 
     if given.get("packages"):
-        sys.path.insert(0, environment.install(given["packages"]))
+        folder = environment.install(given["packages"])
+        sys.path[:] = [folder, *(known for known in sys.path if known != folder)]
     if given.get("shipped"):
         environment.load(*given["shipped"]).activate()
 

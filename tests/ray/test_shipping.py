@@ -17,12 +17,17 @@ from pathlib import Path
 import leman
 import pyarrow as pa
 import pytest
-from leman import environment
+from leman import RayOptions, environment
 
 ROWS = 40
 MODULES = ("my_functions", "my_helper", "oddly", "evenly", "newest")
 FUNCTIONS = """
 import leman
+import my_helper
+
+
+def rows():
+    yield [{"x": my_helper.triple(40)}]
 
 
 @leman.udf
@@ -200,6 +205,14 @@ def test_shipping__workspace(table, client, capfd):
     said = capfd.readouterr().err
     assert "shipped 0 of 1 archives" in said and "with packages" not in said
     assert values(table, "z") == [2 + x for x in range(ROWS)]
+
+
+def test_shipping__loads(table, client):
+    """Generators of the workspace run in tasks on a node without it."""
+    from my_functions import rows
+
+    table.ray(RayOptions(max_parallelism=1)).append_from([rows])
+    assert sorted(values(table, "x"))[-1] == 3 * ROWS
 
 
 def test_shipping__packages(table, client, tmp_path):
