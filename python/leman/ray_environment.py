@@ -125,7 +125,14 @@ def prepare(shipped, packages):
 
     begun = time.monotonic()
     if shipped is not None:
-        environment.load(*shipped).prepare()
+        try:
+            environment.load(*shipped).prepare()
+        except _core.NotFoundError as error:
+            raise _core.InvalidError(
+                f"the environment that was shipped to {shipped[0]} is not seen: {error}. Mount "
+                "that folder on every node, or ship to one that is: "
+                'environment={"env_store": DIR}, path_map={"/path/here": "/path/on/nodes"}'
+            ) from None
     if packages:
         environment.install(packages)
     return time.monotonic() - begun

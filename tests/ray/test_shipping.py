@@ -138,7 +138,7 @@ def ray(places):
         stderr=subprocess.DEVNULL,
     )
     ray.init(address=made.address, logging_level="error", log_to_driver=False)
-    end = time.monotonic() + 60
+    end = time.monotonic() + 150
     while sum(found["Alive"] for found in ray.nodes()) < 2:
         assert time.monotonic() < end and node.poll() is None, "the node does not come"
         time.sleep(0.1)
@@ -237,6 +237,14 @@ def test_shipping__too_much(table, client):
 
     said = refused(table, odd)
     assert "is more than 500.0 MB" in said and ".lemanignore" in said
+
+
+def test_shipping__to_a_folder_that_nodes_do_not_see(table, client):
+    from my_functions import even
+
+    store = str(client / "work/store")
+    said = refused(table, even, environment={"env_store": store})
+    assert re.search(rf"node .* shipped to {store} is not seen: .*path_map=", said)
 
 
 def test_shipping__packages_that_may_not_be_shipped(table, client):
