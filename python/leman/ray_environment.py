@@ -54,11 +54,11 @@ def _value_of(ray, name, answer, seconds):
     return value
 
 
-def on_each_node(ray, call, *arguments, skip=(), labels=None, seconds=120, once=False):
+def on_each_node(ray, call, *arguments, skip=(), only=None, seconds=120, once=False):
     """[``Answer``] of a function run on every node; one that goes meanwhile is left out.
 
-    skip: ids of nodes that are not asked. labels: only nodes that have them are. once: in a process
-        that ends with the call.
+    skip: ids of nodes that are not asked. only: of those that are, all unless given. once: in a
+        process that ends with the call.
     """
     from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
@@ -66,9 +66,8 @@ def on_each_node(ray, call, *arguments, skip=(), labels=None, seconds=120, once=
     task = ray.remote(**options)(_answer)
     sent = []
     for node in ray.nodes():
-        known = dict(node.get("Labels") or {})
-        fits = all(known.get(name) == value for name, value in (labels or {}).items())
-        if node["Alive"] and fits and node["NodeID"] not in skip:
+        is_asked = node["NodeID"] not in skip and (only is None or node["NodeID"] in only)
+        if node["Alive"] and is_asked:
             there = NodeAffinitySchedulingStrategy(node["NodeID"], soft=False)
             answer = task.options(scheduling_strategy=there).remote(call, arguments)
             sent.append((node, answer))

@@ -84,13 +84,14 @@ class Crate:
         self.shipped = None  # the place of an environment on the nodes, and its hash
         self.packages = []  # of pip
         self.runtime_env = {}
+        self.codes = set()  # of the functions that import: those of Python
 
     def functions(self, described):
         """The functions of a request as workers get them."""
         return [item | {"code": self._dressed(item["code"])} for item in described]
 
     def _dressed(self, code):
-        if self.shipped is None and not self.packages:
+        if code not in self.codes or (self.shipped is None and not self.packages):
             return code
         line, _, packed = code.partition(b"\n")
         given = json.loads(line)
@@ -102,9 +103,12 @@ class Crate:
 
 
 class _Nodes:
-    """The nodes of a cluster, compared with this process."""
+    """The nodes of a cluster, compared with this process.
 
-    def __init__(self, ray, paths):
+    ids: of those that workers may run on; of all where nodes for them have yet to come.
+    """
+
+    def __init__(self, ray, paths, need):
         self.here, self._sight = look(paths)
         cluster = ray.get_runtime_context().gcs_address
         known = {key[1]: key for key in _looks if key[0] == cluster and key[2] == paths}
@@ -113,16 +117,24 @@ class _Nodes:
             key = cluster, answer.id, paths
             _looks[key] = answer.node, *answer.value
             known[answer.id] = key
-        alive = {node["NodeID"] for node in ray.nodes() if node["Alive"]}
-        self._found = [_looks[key] for node, key in known.items() if node in alive]
+        alive = {node["NodeID"]: node for node in ray.nodes() if node["Alive"]}
+        self._found = {node: _looks[key] for node, key in known.items() if node in alive}
+        fitting = {node for node in self._found if _fits(alive[node], need)}
+        self.ids = fitting or set(self._found)
 
     def __len__(self):
         return len(self._found)
 
     @property
+    def are_here(self):
+        """Do all nodes see what this process sees?"""
+        return all(seen == self._sight for _, _, seen in self._found.values())
+
+    @property
     def elsewhere(self):
-        """[(name, machine)] of nodes that do not see what this process sees."""
-        return [(name, there) for name, there, seen in self._found if seen != self._sight]
+        """[(name, machine)] of nodes for workers that do not see what this process sees."""
+        found = [self._found[node] for node in self._found if node in self.ids]
+        return [(name, there) for name, there, seen in found if seen != self._sight]
 
     def check_packages(self, needs):
         """Raise where a node has not the packages that functions need."""
@@ -165,6 +177,13 @@ def unpack_source(packed):
     return cloudpickle.loads(code)
 
 
+def _fits(node, need):
+    """Is there room on a node for one worker at least, were it empty?"""
+    labels = dict(node.get("Labels") or {})
+    has_labels = all(labels.get(name) == value for name, value in need.labels.items())
+    return has_labels and need.count_in(node["Resources"]) > 0
+
+
 def pack(ray, request, need, workers, ahead, startup):
     """The ``Crate`` of a job. Raises where its functions would not run on the cluster.
 
@@ -172,23 +191,24 @@ def pack(ray, request, need, workers, ahead, startup):
     """
     crate = Crate()
     asked = request.placement.environment
-    udfs = [udf for udf, _, _ in request.udfs.values()]
+    found = {code: udf for code, (udf, _, _) in request.udfs.items() if udf.language == "python"}
+    crate.codes, udfs = set(found), list(found.values())
     is_python = request.language == "python"
     with startup.phase("provision"):
         options = _plan_options(asked)
         roots = classify(None, options.get("workspace"))[0] if is_python else []
-        nodes = _Nodes(ray, tuple(root.path for root in roots))
+        nodes = _Nodes(ray, tuple(root.path for root in roots), need)
     if not is_python:
         return crate
     made = asked if isinstance(asked, Environment) else None
-    wanted = _wanted(ray, udfs, made, asked, need, crate)
+    wanted = _wanted(ray, udfs, made, asked, nodes, crate)
     needs = _needs(udfs, wanted, nodes)
     if made is not None:
         startup.add_environment(made)
         startup.note = f"environment {made.hash[:12]} is there"
     elif asked is False:
         startup.note = "nothing is shipped, as environment=False says"
-    elif asked is None and not nodes.elsewhere:
+    elif asked is None and nodes.are_here:
         count = "its node is" if len(nodes) == 1 else f"its {len(nodes)} nodes are"
         startup.note = f"nothing is shipped: {count} this machine, with the same Python and files"
     else:
@@ -203,11 +223,11 @@ def pack(ray, request, need, workers, ahead, startup):
     if crate.shipped or crate.packages:
         with startup.phase("provision"):
             given = crate.shipped, crate.packages
-            on_each_node(ray, prepare, *given, labels=need.labels, seconds=_PREPARE_SECONDS)
+            on_each_node(ray, prepare, *given, only=nodes.ids, seconds=_PREPARE_SECONDS)
     return crate
 
 
-def _wanted(ray, udfs, made, asked, need, crate):
+def _wanted(ray, udfs, made, asked, nodes, crate):
     """What functions and environment want installed; a manifest, or None."""
     others = [made.manifest] if made is not None else []
     if isinstance(asked, dict):
@@ -220,7 +240,7 @@ def _wanted(ray, udfs, made, asked, need, crate):
         crate.packages = [] if functions is None else functions.packages
     elif not _is_image_of_cluster(wanted):
         program = _PROGRAMS[wanted.kind]
-        for answer in on_each_node(ray, missing_programs, [program], labels=need.labels):
+        for answer in on_each_node(ray, missing_programs, [program], only=nodes.ids):
             if answer.value:
                 raise _core.InvalidError(_no_program(answer.node, program, wanted))
         crate.runtime_env = wanted.runtime_env()

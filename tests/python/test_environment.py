@@ -12,6 +12,7 @@ import leman
 import pytest
 from leman import environment, environment_path, needs
 from leman.manifest import merged
+from leman.shipping import Crate
 from leman.startup import Startup
 
 
@@ -320,6 +321,23 @@ def test_manifests_of_one_job():
     for other in (environment.pip(["B==3"]), environment.image("x:1")):
         with pytest.raises(leman.InvalidError, match=r"one\(\) needs .*b==2.*three\(\).*two calls"):
             merged([one, with_manifest("three", other)])
+
+
+def test_functions_as_workers_get_them():
+    """What was shipped takes the place of the client's path; functions in C import nothing."""
+    python, c = (
+        {"name": "f", "code": b'{"path": ["/here"]}\ncode'},
+        {"name": "g", "code": b"\x7fELF"},
+    )
+    crate = Crate()
+    crate.codes = {python["code"]}
+    assert crate.functions([python, c]) == [python, c]
+    crate.shipped, crate.packages = ("/there", "hash"), ["a==1"]
+    dressed, same = crate.functions([python, c])
+    assert same == c and dressed["name"] == "f"
+    line, _, code = dressed["code"].partition(b"\n")
+    assert json.loads(line) == {"path": [], "shipped": ["/there", "hash"], "packages": ["a==1"]}
+    assert code == b"code"
 
 
 def test_needs(tmp_path, monkeypatch):

@@ -69,9 +69,14 @@ SCENARIO = """
             except leman.UnavailableError as error:
                 print(error)
         assert not table.jobs() and len(ray.nodes()) == 1
-        job = table.backfill_async("y", concurrency=3, node_labels={{"leman.dev/group": "gpu"}})
+        job = table.backfill_async(
+            "y", concurrency=3, node_labels={{"leman.dev/group": "gpu"}}, environment=True
+        )
         print(job.status()["message"])
         print(job.wait(120).state, len(ray.nodes()))
+        print(job.status()["started"])
+    groups = ray.util.placement_group_table().values()
+    assert [group["state"] for group in groups] == ["REMOVED"], groups
 """
 
 
@@ -104,8 +109,9 @@ def test_autoscaler__nodes_of_a_group_come(tmp_path, folder):
         timeout=200,
     )
     assert done.returncode == 0, done.stderr[-3000:]
-    too_large, unknown, shrunk, ended = done.stdout.splitlines()[-4:]
+    too_large, unknown, shrunk, ended, started = done.stdout.splitlines()[-5:]
     assert "the largest node, of group gpu, has 1 GPU" in too_large
     assert "no node has the label leman.dev/group=tpu; the nodes have gpu, head" in unknown
     assert "1 workers instead of 3" in shrunk
     assert ended == "done 2"
+    assert "shipped 1 of 1 archives" in started  # while the node was asked for
