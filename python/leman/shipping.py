@@ -8,6 +8,7 @@ before anything is started.
 """
 
 import contextlib
+import functools
 import json
 import os
 import sys
@@ -18,12 +19,12 @@ import cloudpickle
 from leman import _core, environment, manifest
 from leman.context import current_ahead, current_cluster
 from leman.environment import Environment
-from leman.environment_check import check
+from leman.environment_check import check, describe
 from leman.environment_path import classify
 from leman.needs import needs_of
 from leman.placement import Placement, place_of
 from leman.ray_admission import Need
-from leman.ray_environment import look, missing_programs, on_each_node, prepare
+from leman.ray_environment import look, missing_programs, on_each_node, prepare, sight
 from leman.startup import Startup
 from leman.workspace import enter_path
 
@@ -109,7 +110,7 @@ class _Nodes:
     """
 
     def __init__(self, ray, paths, need):
-        self.here, self._sight = look(paths)
+        self._sight = sight(paths)
         cluster = ray.get_runtime_context().gcs_address
         known = {key[1]: key for key in _looks if key[0] == cluster and key[2] == paths}
         for answer in on_each_node(ray, look, paths, skip=set(known)):
@@ -124,6 +125,11 @@ class _Nodes:
 
     def __len__(self):
         return len(self._found)
+
+    @functools.cached_property
+    def here(self):
+        """This process; reading the versions of all packages takes a moment."""
+        return describe()
 
     @property
     def are_here(self):
