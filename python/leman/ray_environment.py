@@ -105,12 +105,14 @@ def _machine():
 
 def sight(paths):
     """The machine, this Python, and these files: equal for processes that see the same."""
-    return [_machine(), sys.prefix, *map(_mark, (sys.executable, sys.prefix, *paths))]
+    own = sys.executable, sys.prefix, os.path.dirname(os.path.abspath(__file__))
+    return [_machine(), sys.prefix, *map(_mark, (*own, *paths))]
 
 
-def look(paths):
-    """On a node: what it is, and what it sees."""
-    return describe(), sight(paths)
+def look(paths, theirs):
+    """On a node: what it is, and what it sees; it is what the client is where it sees the same."""
+    mine = sight(paths)
+    return None if mine == theirs else describe(), mine
 
 
 def missing_programs(names):

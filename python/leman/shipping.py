@@ -31,7 +31,7 @@ from leman.workspace import enter_path
 _PREPARE_SECONDS = 3600
 _PROGRAMS = {"conda": "conda", "image": "podman"}  # that Ray runs to make an environment
 _ASKED = ("workspace", "bytes_max")  # options of plan() that are not decided here
-_looks = {}  # what nodes have shown: {(cluster, node, paths): (machine, sight)}
+_looks = {}  # what nodes have shown: {((cluster, paths, sight), node): (name, machine, sight)}
 
 
 class ReadAhead:
@@ -112,12 +112,13 @@ class _Nodes:
     def __init__(self, ray, paths, need):
         self._sight = sight(paths)
         cluster = ray.get_runtime_context().gcs_address
-        known = {key[1]: key for key in _looks if key[0] == cluster and key[2] == paths}
-        for answer in on_each_node(ray, look, paths, skip=set(known)):
-            check(self.here, answer.value[0], where=f"node {answer.node}")
-            key = cluster, answer.id, paths
-            _looks[key] = answer.node, *answer.value
-            known[answer.id] = key
+        asked = cluster, paths, tuple(self._sight)
+        known = {node: (place, node) for place, node in _looks if place == asked}
+        for answer in on_each_node(ray, look, paths, self._sight, skip=set(known)):
+            if answer.value[1] != self._sight:
+                check(self.here, answer.value[0], where=f"node {answer.node}")
+            known[answer.id] = asked, answer.id
+            _looks[known[answer.id]] = answer.node, *answer.value
         alive = {node["NodeID"]: node for node in ray.nodes() if node["Alive"]}
         self._found = {node: _looks[key] for node, key in known.items() if node in alive}
         fitting = {node for node in self._found if _fits(alive[node], need)}

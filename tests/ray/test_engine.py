@@ -267,6 +267,7 @@ def test_engine__other_versions_are_refused(table, monkeypatch):
     check_real = shipping.check
     monkeypatch.setattr(shipping, "check", lambda _, there, **o: check_real(here, there, **o))
     monkeypatch.setattr(shipping, "_looks", {})
+    monkeypatch.setattr(shipping, "sight", lambda paths: ["elsewhere"])
     table.add_columns({"y": next_one})
     with pytest.raises(leman.InvalidError, match="python: CPython 3.9.1 here, CPython 3.11"):
         table.backfill("y", engine="ray")
