@@ -61,7 +61,9 @@ struct lmn_agent_options {
 };
 
 /*
- * Run workers for a job, one after the other, until it needs none any more. Blocks.
+ * Run workers for a job, one after the other, until it needs none any more. Blocks. What the job's
+ * own worker_env says is added to that of the options. A worker that waits for work at the end is
+ * kept for the next call in this process; lmn_job_end_workers() ends it.
  *
  * LMN_E_UNAVAILABLE  nobody answers at the address
  * LMN_E_INVALID      the hub refuses this machine; the message says why

@@ -65,13 +65,17 @@ static enum lmn_status take_worker(struct lmn__agent *agent, struct lmn_error *e
                                          .environment = agent->environment,
                                          .threads = agent->threads,
                                          .logged = true };
+    enum lmn_status st;
 
     agent->memory_max = agent->memory_bytes = agent->memory_peak = 0;
     agent->death[0] = '\0';
     agent->set_up = false;
     memset(agent->busy, 0, agent->threads * sizeof *agent->busy);
     lmn__buf_reset(&agent->printed);
-    return lmn__crew_take(agent->env, &kind, &agent->crew, err);
+    st = lmn__crew_take(agent->env, &kind, &agent->crew, err);
+    if (st == LMN_OK)
+        agent->memory_bytes = lmn__process_resident_bytes(agent->crew->process.pid);
+    return st;
 }
 
 static void drop_links(struct lmn__agent *agent)

@@ -134,7 +134,7 @@ void lmn__job_watch(struct lmn_job *job, uint64_t now_ns)
         if (worker->crew == NULL ||
             (worker->crew->process.pid == 0 && worker->crew->remote == NULL))
             continue;
-        watch_worker(job, i, now_ns, memory);
+        watch_worker(job, i, now_ns, memory || worker->crew->remote != NULL);
         if (memory && job->threads > 1)
             watch_threads(job, worker, now_ns);
         watch_setup(job, i, now_ns);

@@ -139,9 +139,10 @@ def test_jobs__plan(table, gated):
     for at, name in enumerate(("driver", "tracker", "workers", "writers", "queues", "total"), 2):
         assert lines[at].split()[0] == name
     assert lines[6].endswith("nothing stands between workers and files")
-    assert lines[8].startswith("machine: ") and "free" in lines[9]
-    assert lines[10].startswith("sample of 3 rows: slow() takes ")
-    assert lines[11].startswith("time: about ")
+    assert lines[8].startswith(("machine: ", "node ")) and lines[9].endswith(" workers fit")
+    assert lines[10].startswith("disk: about ") and lines[10].endswith(" free")
+    assert lines[11].startswith("sample of 3 rows: slow() takes ")
+    assert lines[12].startswith("time: about ")
     assert table.cells("out")["pending"] == ROWS
 
 
