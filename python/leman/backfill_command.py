@@ -30,7 +30,8 @@ def load_function(text):
     spec = importlib.util.spec_from_file_location(stem, path)
     module = importlib.util.module_from_spec(spec)
     sys.modules[stem] = module
-    spec.loader.exec_module(module)
+    with open(path, "rb") as file:  # bytecode that Python has cached may be older by a second
+        exec(compile(file.read(), path, "exec"), vars(module))
     cloudpickle.register_pickle_by_value(module)
     udf = as_udf(getattr(module, name, None))
     if udf is None:

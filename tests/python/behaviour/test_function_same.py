@@ -120,6 +120,12 @@ fill = Fill("slot")
 VERSION = "2fc656accce30a2c303f063e451eb64899a746594060f3e64585bef11fb31d67"
 
 
+@pytest.fixture(autouse=True)
+def no_bytecode(monkeypatch):
+    """Files are read again when they change twice within a second."""
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+
+
 def version_in(path):
     spec = importlib.util.spec_from_file_location(path.stem, path)
     module = importlib.util.module_from_spec(spec)
