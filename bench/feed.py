@@ -24,59 +24,11 @@ import tempfile
 import time
 from importlib import metadata
 
+from measure import RawReads
+from measure import table as markdown
+
 ROW_BYTES, BATCH, GROUP, SHARD_ROWS = 20_000, 64, 50, 5000
 ROWS, MANY_ROWS = 100_000, 100_000_000
-PREAD = r"""
-#define _GNU_SOURCE
-#include <fcntl.h>
-#include <pthread.h>
-#include <stdatomic.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <time.h>
-#include <unistd.h>
-static int file;
-static uint64_t places;
-static atomic_long left;
-static void *read_rows(void *seed)
-{
-    unsigned state = (unsigned)(uintptr_t)seed;
-    char *rows = malloc(64 * 20000);
-    while (atomic_fetch_sub(&left, 1) > 0)
-        for (int i = 0; i < 64; i++) {
-            uint64_t place = ((uint64_t)rand_r(&state) << 20 ^ (uint64_t)rand_r(&state)) % places;
-            if (pread(file, rows + i * 20000, 20000, (off_t)(place * 20000)) != 20000)
-                exit(1);
-        }
-    free(rows);
-    return NULL;
-}
-static double now(void)
-{
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
-}
-int main(int count, char **word)
-{
-    int threads = atoi(word[2]);
-    long batches = atol(word[3]);
-    pthread_t thread[256];
-    double start;
-    (void)count;
-    file = open(word[1], O_RDONLY);
-    places = (uint64_t)lseek(file, 0, SEEK_END) / 20000;
-    left = batches;
-    start = now();
-    for (int i = 0; i < threads; i++)
-        pthread_create(&thread[i], NULL, read_rows, (void *)(uintptr_t)(i * 7919 + atoi(word[4])));
-    for (int i = 0; i < threads; i++)
-        pthread_join(thread[i], NULL);
-    printf("%f\n", (double)batches * 64 / (now() - start));
-    return 0;
-}
-"""
 PAGE = """\
 # Feeds, beside other loaders
 
@@ -308,24 +260,9 @@ def speed(side, seed, seconds):
     return count * BATCH / elapsed
 
 
-def build_pread(folder):
-    source, program = os.path.join(folder, "pread.c"), os.path.join(folder, "pread")
-    with open(source, "w") as file:
-        file.write(PREAD)
-    subprocess.run(["cc", "-O2", "-o", program, source, "-lpthread"], check=True)
-    return program
-
-
-def limit(program, table, threads, seed, batches):
-    (name,) = os.listdir(os.path.join(table.path, "data"))
-    path = os.path.join(table.path, "data", name)
-    words = [program, path, str(threads), str(batches), str(seed)]
-    return float(subprocess.run(words, capture_output=True, check=True).stdout)
-
-
 def measure(folder, rows, turns, seconds, only):
     """{name: [warm, cold]} of rows per second, and those that are not there."""
-    program, cpus = build_pread(folder), len(os.sched_getaffinity(0))
+    raw, cpus = RawReads(folder), len(os.sched_getaffinity(0))
     table = Lance(folder, rows)
     sides, missing = {}, []
     for name, (kind, options, needs) in SIDES.items():
@@ -341,7 +278,7 @@ def measure(folder, rows, turns, seconds, only):
             prepare = drop_pages if cold else read_pages
             for threads in (cpus, 16, 64):
                 prepare(table.path)
-                got = limit(program, table, threads, turn + 1, 100 if cold else 1500)
+                got = raw.rows_per_second(table.path, threads, turn + 1, 100 if cold else 1500)
                 keep(best, f"`pread`, {threads} threads", cold, got)
             for name, side in sides.items():
                 prepare(side.path)
@@ -395,7 +332,6 @@ print(time.perf_counter() - start, told("VmHWM") - before)
 
 
 def table_of(best):
-    from measure import table
 
     cpus = len(os.sched_getaffinity(0))
     peers = [n for n in best if not n.startswith(("Leman", "`pread`"))]
@@ -412,7 +348,7 @@ def table_of(best):
     head = ["side"]
     for state in ("warm", "cold"):
         head += [f"{state}, rows/s", "of `pread`", "to the best peer"]
-    return table(head, lines)
+    return markdown(head, lines)
 
 
 def versions():
@@ -449,7 +385,6 @@ def main():
     finally:
         if arguments.folder is None:
             shutil.rmtree(folder)
-    from measure import table
 
     if arguments.markdown:
         print(
@@ -468,7 +403,7 @@ def main():
     print("\n## The first batch of many rows\n")
     print("From opening the feed to its first batch, in a process of its own, and the memory that")
     print("the process has grown by at most.\n")
-    print(table(["rows", "first batch", "memory"], first))
+    print(markdown(["rows", "first batch", "memory"], first))
 
 
 if __name__ == "__main__":

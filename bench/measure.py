@@ -1,9 +1,64 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the workloads share: timing sides in turn, and tables of ratios."""
+"""What the workloads share: timing sides in turn, plain reads, and tables of ratios."""
 
 import gc
 import math
+import os
+import subprocess
 import time
+
+# PROGRAM FILE THREADS BATCHES SEED: batches of 64 rows of 20,000 bytes, from random places.
+PREAD = r"""
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+static int file;
+static uint64_t places;
+static atomic_long left;
+static void *read_rows(void *seed)
+{
+    unsigned state = (unsigned)(uintptr_t)seed;
+    char *rows = malloc(64 * 20000);
+    while (atomic_fetch_sub(&left, 1) > 0)
+        for (int i = 0; i < 64; i++) {
+            uint64_t place = ((uint64_t)rand_r(&state) << 20 ^ (uint64_t)rand_r(&state)) % places;
+            if (pread(file, rows + i * 20000, 20000, (off_t)(place * 20000)) != 20000)
+                exit(1);
+        }
+    free(rows);
+    return NULL;
+}
+static double now(void)
+{
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
+}
+int main(int count, char **word)
+{
+    int threads = atoi(word[2]);
+    long batches = atol(word[3]);
+    pthread_t thread[256];
+    double start;
+    (void)count;
+    file = open(word[1], O_RDONLY);
+    places = (uint64_t)lseek(file, 0, SEEK_END) / 20000;
+    left = batches;
+    start = now();
+    for (int i = 0; i < threads; i++)
+        pthread_create(&thread[i], NULL, read_rows, (void *)(uintptr_t)(i * 7919 + atoi(word[4])));
+    for (int i = 0; i < threads; i++)
+        pthread_join(thread[i], NULL);
+    printf("%f\n", (double)batches * 64 / (now() - start));
+    return 0;
+}
+"""
 
 
 def best_of_each(sides, repeats, before=None, slow=math.inf):
@@ -42,3 +97,20 @@ def table(headings, rows):
     lines = [" | ".join(headings), " | ".join("---" for _ in headings)]
     lines += [" | ".join(str(cell) for cell in row) for row in rows]
     return "\n".join(f"| {line} |" for line in lines)
+
+
+class RawReads:
+    """A C program whose threads read rows from random places, as fast as the system gives them."""
+
+    def __init__(self, folder):
+        source, self._program = os.path.join(folder, "pread.c"), os.path.join(folder, "pread")
+        with open(source, "w") as file:
+            file.write(PREAD)
+        subprocess.run(["cc", "-O2", "-o", self._program, source, "-lpthread"], check=True)
+
+    def rows_per_second(self, table, threads, seed, batches):
+        """Of the only data file of a table."""
+        (name,) = os.listdir(os.path.join(table, "data"))
+        path = os.path.join(table, "data", name)
+        words = [self._program, path, str(threads), str(batches), str(seed)]
+        return float(subprocess.run(words, capture_output=True, check=True).stdout)

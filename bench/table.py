@@ -27,6 +27,7 @@ from importlib import metadata
 REPEATS, TAKE_REPEATS, UPSERT_TURNS = 5, 5, 2
 SCAN_ROWS, BATCH_ROWS = 2_000_000, 8192
 TAKE_ROWS, TAKE_BYTES, TAKE_BATCH, TAKE_BATCHES = 100_000, 20_000, 64, 100
+TAKE_LIMIT_THREADS = 64
 COMMITS, FRAGMENTS = 1000, 100_000
 UPSERT_ROWS, UPSERT_KEYS = 10_000_000, 100_000
 TITLE = "Lance tables, beside pylance"
@@ -144,13 +145,14 @@ def data_file(path):
 def measure_take(folder, scale):
     """Rows in random order, in batches of {batch}, from {rows:,} rows of an int64 and {size:,}
     random bytes. `pread` reads as many bytes at the same places of the same file, in the same order
-    and with one thread, as a take of so few bytes does. Before each part that is cold the pages of
-    the file are dropped."""
+    and with one thread, as a take of so few bytes does. The limit is what {threads} threads of a C
+    program read from random places of the file, without batches to wait for. Before each part that
+    is cold the pages of the file are dropped."""
     import lance
     import leman
     import numpy as np
     import pyarrow as pa
-    from measure import best_of_each, table
+    from measure import RawReads, best_of_each, table
 
     path = os.path.join(folder, "take.lance")
     count = int(TAKE_ROWS * scale)
@@ -169,7 +171,7 @@ def measure_take(folder, scale):
     descriptor = os.open(data_file(path), os.O_RDONLY)
     step = os.path.getsize(data_file(path)) / count
     buffers = [bytearray(TAKE_BYTES) for _ in range(TAKE_BATCH)]
-    parts = []
+    parts, reads = [], RawReads(folder)
 
     def shuffle():
         picks = rng.permutation(count)[: TAKE_BATCH * TAKE_BATCHES]
@@ -201,12 +203,19 @@ def measure_take(folder, scale):
     lines = []
     for name, before in (("warm", shuffle), ("cold", cool)):
         mine, other, raw = best_of_each((take_ours, take_theirs, read_raw), TAKE_REPEATS, before)
-        numbers = [len(parts) / seconds for seconds in (mine, other, raw)]
+        limit = 0
+        for turn in range(TAKE_REPEATS):
+            before()
+            got = reads.rows_per_second(path, TAKE_LIMIT_THREADS, turn, TAKE_BATCHES)
+            limit = max(limit, got / TAKE_BATCH)
+        numbers = [*(len(parts) / seconds for seconds in (mine, other, raw)), limit]
         cells = [f"{number:,.0f} batches/s" for number in numbers]
         lines.append([name, *cells, f"{other / mine:.1f}x", f"{raw / mine:.2f}"])
     os.close(descriptor)
-    about = measure_take.__doc__.format(rows=count, batch=TAKE_BATCH, size=TAKE_BYTES)
-    headings = ["take", "Leman", "pylance", "`pread`", "ratio", "Leman's share of `pread`"]
+    about = measure_take.__doc__.format(
+        rows=count, batch=TAKE_BATCH, size=TAKE_BYTES, threads=TAKE_LIMIT_THREADS
+    )
+    headings = ["take", "Leman", "pylance", "`pread`", "limit", "ratio", "Leman's share of `pread`"]
     return about, table(headings, lines)
 
 
