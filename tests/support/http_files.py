@@ -59,14 +59,19 @@ class _Handler(http.server.BaseHTTPRequestHandler):
             total = len(server.asked)
             server.running += 1
             server.most_running = max(server.running, server.most_running)
+        self._counted = True
         try:
             if server.hold_after is not None and total > server.hold_after:
                 server.held.set()
                 server.release.wait(60)
             self._answer(before)
         finally:
-            with server.lock:
-                server.running -= 1
+            self._count_out()
+
+    def _count_out(self):
+        with self.server.lock:
+            self.server.running -= self._counted
+        self._counted = False
 
     def _answer(self, before):
         parts = urlsplit(self.path)
@@ -93,7 +98,9 @@ class _Handler(http.server.BaseHTTPRequestHandler):
             self.wfile.write(data[: int(asked["cut"])])
             self.close_connection = True
             return
-        self.wfile.write(data)
+        self.wfile.write(data[:-1])
+        self._count_out()  # before the client has everything, and asks again
+        self.wfile.write(data[-1:])
         if "plain" in asked:
             self.close_connection = True
 
