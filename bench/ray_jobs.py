@@ -41,7 +41,7 @@ WHAT = {
     "length": "the length of a text of 200 bytes, by arrays",
     "expand": "100,000 random bytes for every row",
 }
-VERSIONS = ("leman", "ray", "pyarrow", "pylance")
+VERSIONS = ("ray", "pyarrow", "pylance")
 PAGE = """\
 # Jobs on Ray, beside Ray Data
 
