@@ -26,6 +26,7 @@ _PLAN_MS = 20  # after which a job without work is over
 _FIRST_SECONDS = 60  # for the first job to come
 _OVERTAKE_SECONDS = 5
 _LINGER_SECONDS = 30  # for a client that asks how it ended
+_SILENT_SECONDS = 5  # after which a client has gone: it asks several times a second
 _ANSWER_SECONDS = 0.5  # until the answer has left
 _START_SECONDS = 5  # that an actor may take without a reason
 _DEATHS_MAX = 20  # of an applier's actor, one right after the other
@@ -149,7 +150,7 @@ class Tracker:
         if self._await(idle, lambda: False):
             return True
         appliers.end()
-        linger = _LINGER_SECONDS if self._run is not None else 0
+        linger = 0 if self._run is None or self._run.is_alone() else _LINGER_SECONDS
         if self._await(linger, lambda: self._run is not None and self._run.told):
             return True
         with self._changed:
@@ -185,6 +186,7 @@ class _Run:
         self.spec = spec
         self.id = spec["options"]["id"]
         self.told = False  # a client knows how it ended
+        self._looked = time.monotonic()
         self.job = self.place = self._hub = None
         self._failure = None
         self._begun = threading.Event()
@@ -251,7 +253,12 @@ class _Run:
         done = self.job is not None and self.job.status()["state"] in ("done", "done_failed")
         return self.spec["idle_seconds"] if done else 0
 
+    def is_alone(self):
+        """No client follows it."""
+        return time.monotonic() > self._looked + _SILENT_SECONDS
+
     def look(self, milliseconds):
+        self._looked = time.monotonic()
         if not self._begun.wait(milliseconds / 1000):
             return False, {}, not self._given.is_set()
         if self.job is None:

@@ -14,6 +14,8 @@ static const uint64_t RECORD_NS = 1000 * NS_PER_MS;
 void lmn__job_set_state(struct lmn_job *job, enum lmn_job_state state)
 {
     lmn__mutex_lock(&job->mutex);
+    if (job->locked.status.state != state)
+        job->record_ns = 0; /* others learn it with the next update */
     job->locked.status.state = state;
     if (state >= LMN_JOB_DONE) {
         if (state == LMN_JOB_STOPPED || state == LMN_JOB_FAILED)
