@@ -34,7 +34,8 @@ struct lmn_blobs;
 
 /*
  * Begin a payload of `bytes` bytes, or of LMN_BLOB_SIZE_UNKNOWN: then, if it is larger than some
- * megabytes, it is written twice.
+ * megabytes, it is given more space than it may need, of which the rest is left to those behind it
+ * or becomes a hole in the file.
  *
  * LMN_E_INVALID  the one before has not ended
  */

@@ -153,7 +153,7 @@ enum lmn_status lmn__journal_grant(struct lmn__journal *journal, enum lmn__grant
     return LMN_OK;
 }
 
-/* The grant at this position; NULL when there is none, or it is smaller. */
+/* The grant that has all of these bytes, or NULL. */
 static struct lmn__grant *find_grant(const struct lmn__space *space, uint64_t position,
                                      uint64_t bytes)
 {
@@ -162,15 +162,30 @@ static struct lmn__grant *find_grant(const struct lmn__space *space, uint64_t po
     while (low < high) {
         uint64_t middle = low + (high - low) / 2;
 
-        if (space->grant[middle].position < position)
+        if (space->grant[middle].position <= position)
             low = middle + 1;
         else
             high = middle;
     }
-    if (low == space->grant_count || space->grant[low].position != position ||
-        space->grant[low].bytes < bytes)
+    if (low == 0 || !lmn__range_fits(position - space->grant[low - 1].position, bytes,
+                                     space->grant[low - 1].bytes))
         return NULL;
-    return &space->grant[low];
+    return &space->grant[low - 1];
+}
+
+/* What was granted up to `end` has served; the rest may still be written. */
+static void take_grant(struct lmn__space *space, struct lmn__grant *grant, uint64_t end)
+{
+    uint64_t taken = lmn__align_up(end, LMN_PAGE_ALIGN) - grant->position;
+    uint64_t at = (uint64_t)(grant - space->grant);
+
+    if (taken < grant->bytes) {
+        grant->position += taken;
+        grant->bytes -= taken;
+        return;
+    }
+    space->grant_count--;
+    memmove(grant, grant + 1, (space->grant_count - at) * sizeof *grant);
 }
 
 static enum lmn_status look_up(struct lmn__journal *journal, const struct lmn__receipt *receipt,
@@ -192,12 +207,8 @@ static enum lmn_status look_up(struct lmn__journal *journal, const struct lmn__r
                         journal->dir, (unsigned long long)receipt->fragment_id,
                         (unsigned long long)bytes, (unsigned long long)position,
                         file == LMN__GRANT_HOLD ? "hold" : "pages");
-    if (take) {
-        uint64_t at = (uint64_t)(grant - space->grant);
-
-        space->grant_count--;
-        memmove(grant, grant + 1, (space->grant_count - at) * sizeof *grant);
-    }
+    if (take)
+        take_grant(space, grant, position + bytes);
     return LMN_OK;
 }
 

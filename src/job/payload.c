@@ -3,27 +3,33 @@
  * Numbers are given in the order in which extents begin, so that the list of extents rises by them.
  * What is gathered gets the numbers of a full stage when its first payload begins, and its place
  * when it is written.
+ *
+ * A payload whose size shows at its end has four times the space of the largest before it, and then
+ * four times what it has filled. So the holes that are left are small beside what is written, and
+ * of the payloads of a column only the first few can be in need of more. A hole takes no space.
  */
 #include "job/payload.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include <leman/page.h>
 
 #include "base/math.h"
-#include "os/random.h"
 
-enum { PLACED_BYTES_MIN = 1 << 20, STAGE_BYTES_MAX = 8 << 20, COPY_BYTES = 1 << 20 };
+enum {
+    PLACED_BYTES_MIN = 1 << 20,
+    STAGE_BYTES_MAX = 8 << 20,
+    COPY_BYTES = 1 << 20,
+    ROOM_FACTOR = 4
+};
 
 static const uint64_t payload_bytes_max = 1ull << 50;
 
-void lmn__payloads_init(struct lmn__payloads *payloads, struct lmn_store *store, const char *dir,
-                        const struct lmn__payload_ops *ops, void *context, bool once)
+void lmn__payloads_init(struct lmn__payloads *payloads, struct lmn_store *store,
+                        const struct lmn__payload_ops *ops, void *context)
 {
-    *payloads = (struct lmn__payloads){
-        .env = store->env, .store = store, .dir = dir, .ops = ops, .context = context, .once = once
-    };
+    *payloads =
+        (struct lmn__payloads){ .env = store->env, .store = store, .ops = ops, .context = context };
 }
 
 void lmn__payloads_deinit(struct lmn__payloads *payloads)
@@ -117,24 +123,35 @@ static enum lmn_status open_stage(struct lmn__payloads *payloads, uint64_t bytes
     return st;
 }
 
-/* A place of its own for a payload of known size. */
-static enum lmn_status open_place(struct lmn__payloads *payloads, uint64_t bytes,
+/* Space that is left over is for another payload. */
+static void keep_spare(struct lmn__payloads *payloads, uint64_t position, uint64_t bytes)
+{
+    if (bytes > payloads->spare.bytes)
+        payloads->spare = (struct lmn__payload_extent){ 0, position, bytes };
+}
+
+/* A place of its own: what is left over, if that is `bytes` or more, or so much as is wanted. */
+static enum lmn_status open_place(struct lmn__payloads *payloads, uint64_t bytes, uint64_t wanted,
                                   struct lmn_error *err)
 {
-    uint64_t position = payloads->spare.position;
+    struct lmn__payload_extent space = payloads->spare;
     enum lmn_status st = LMN_OK;
 
-    if (bytes <= payloads->spare.bytes)
+    if (space.bytes >= bytes) {
         payloads->spare.bytes = 0;
-    else
-        st = payloads->ops->grant(payloads->context, bytes, &position, err);
+    } else {
+        space.bytes = wanted;
+        st = payloads->ops->grant(payloads->context, wanted, &space.position, err);
+    }
     if (st == LMN_OK)
-        st = add_extent(payloads, position, bytes, bytes, err);
+        st = add_extent(payloads, space.position, space.bytes, space.bytes, err);
     if (st == LMN_OK) {
-        st = payloads->ops->open(payloads->context, position, &payloads->file, &payloads->base,
-                                 err);
+        st = payloads->ops->open(payloads->context, space.position, &payloads->file,
+                                 &payloads->base, err);
         payloads->extent_count -= st != LMN_OK;
     }
+    payloads->first = payloads->extent_count - 1;
+    payloads->room = space.bytes;
     return st;
 }
 
@@ -148,7 +165,8 @@ static enum lmn_status begin(struct lmn__payloads *payloads, uint64_t bytes, str
         return lmn_fail(err, LMN_E_INVALID, "a blob begins before the one before it has ended");
     if (known && bytes > payload_bytes_max)
         return lmn_fail(err, LMN_E_INVALID, "a blob of %llu bytes", (unsigned long long)bytes);
-    st = placed ? open_place(payloads, bytes, err) : open_stage(payloads, known ? bytes : 0, err);
+    st = placed ? open_place(payloads, bytes, bytes, err)
+                : open_stage(payloads, known ? bytes : 0, err);
     if (st != LMN_OK)
         return st;
     payloads->way = placed ? LMN__PAYLOAD_PLACED : LMN__PAYLOAD_GATHERED;
@@ -179,23 +197,85 @@ enum lmn_status lmn__payloads_begin(struct lmn__payloads *payloads, uint64_t byt
     return remember(payloads, begin(payloads, bytes, &failure), &failure, err);
 }
 
-/* Move the payload, which fills the stage, to a temporary file. */
-static enum lmn_status spill(struct lmn__payloads *payloads, struct lmn_error *err)
+/* Write to the place of the payload, at `at` of it. */
+static enum lmn_status write_placed(struct lmn__payloads *payloads, uint64_t at, const void *data,
+                                    size_t len, struct lmn_error *err)
 {
-    char token[LMN__TOKEN_CHARS];
-    enum lmn_status st = lmn__random_token(token, err);
+    uint64_t position = payloads->extent[payloads->first].position - payloads->base;
+
+    return payloads->store->ops->write_at(payloads->file, position + at, data, len, err);
+}
+
+/* The payload, which fills the stage, goes to a place where there is room for more of it. */
+static enum lmn_status leave_stage(struct lmn__payloads *payloads, struct lmn_error *err)
+{
+    uint64_t largest = lmn__max_u64(payloads->largest, STAGE_BYTES_MAX);
+    enum lmn_status st = open_place(payloads, largest + largest / 4,
+                                    lmn__align_up(ROOM_FACTOR * largest, LMN__FILE_BLOCK_BYTES),
+                                    err);
 
     if (st != LMN_OK)
         return st;
-    snprintf(payloads->spill, sizeof payloads->spill, "%s/spill-%s", payloads->dir, token);
-    st = payloads->store->ops->create(payloads->store, payloads->spill, &payloads->file, err);
-    if (st != LMN_OK)
-        return st;
-    payloads->way = LMN__PAYLOAD_SPILLED;
-    st = payloads->store->ops->write_at(payloads->file, 0, payloads->stage.data,
-                                        payloads->stage.len, err);
+    payloads->way = LMN__PAYLOAD_PLACED;
+    payloads->gathering = false;
+    st = write_placed(payloads, 0, payloads->stage.data, payloads->stage.len, err);
     payloads->stage.len = 0;
     return st;
+}
+
+/* Copy what is written of the payload to another place in the file. */
+static enum lmn_status copy_to(struct lmn__payloads *payloads, uint64_t position,
+                               struct lmn_error *err)
+{
+    const struct lmn__store_ops *ops = payloads->store->ops;
+    uint64_t from = payloads->extent[payloads->first].position;
+    enum lmn_status st = lmn__vec_reserve(&payloads->stage, payloads->env->pool, COPY_BYTES, err);
+
+    for (uint64_t at = 0; st == LMN_OK && at < payloads->written; at += COPY_BYTES) {
+        size_t len = lmn__min_u64(COPY_BYTES, payloads->written - at);
+
+        st = ops->read_at(payloads->file, from + at, payloads->stage.data, len, err);
+        if (st == LMN_OK)
+            st = ops->write_at(payloads->file, position + at, payloads->stage.data, len, err);
+    }
+    return st;
+}
+
+/* Let the payload, as far as it is written, be in other space. */
+static enum lmn_status move_to(struct lmn__payloads *payloads, uint64_t position, uint64_t bytes,
+                               struct lmn_error *err)
+{
+    struct lmn__payload_extent *first = &payloads->extent[payloads->first];
+    const struct lmn__payload_extent *last = &payloads->extent[payloads->extent_count - 1];
+    enum lmn_status st;
+
+    if (payloads->ops->move != NULL) {
+        st = payloads->ops->move(payloads->context, first->position, position, err);
+        payloads->base = position;
+    } else {
+        st = copy_to(payloads, position, err);
+    }
+    keep_spare(payloads, last->position, last->bytes);
+    first->position = position;
+    first->bytes = payloads->room = bytes;
+    payloads->extent_count = payloads->first + 1;
+    payloads->next = first->number + bytes;
+    return st;
+}
+
+/* The space of the payload is full, and its size not known: let it have more. */
+static enum lmn_status widen(struct lmn__payloads *payloads, struct lmn_error *err)
+{
+    const struct lmn__payload_extent *last = &payloads->extent[payloads->extent_count - 1];
+    uint64_t bytes = lmn__align_up(ROOM_FACTOR * payloads->room, LMN__FILE_BLOCK_BYTES), position;
+    enum lmn_status st = payloads->ops->grant(payloads->context, bytes, &position, err);
+
+    if (st != LMN_OK)
+        return st;
+    if (payloads->ops->move != NULL || position != last->position + last->bytes)
+        return move_to(payloads, position, bytes, err);
+    payloads->room += bytes;
+    return add_extent(payloads, position, bytes, bytes, err);
 }
 
 /* The stage is full: what is before the payload goes to its place, then the payload elsewhere. */
@@ -211,13 +291,12 @@ static enum lmn_status make_room(struct lmn__payloads *payloads, size_t len, str
         if (st != LMN_OK)
             return st;
     }
-    return payloads->stage.len + len > STAGE_BYTES_MAX ? spill(payloads, err) : LMN_OK;
+    return payloads->stage.len + len > STAGE_BYTES_MAX ? leave_stage(payloads, err) : LMN_OK;
 }
 
 static enum lmn_status append(struct lmn__payloads *payloads, const void *data, size_t len,
                               struct lmn_error *err)
 {
-    const struct lmn__store_ops *ops = payloads->store->ops;
     uint64_t at = payloads->written;
     enum lmn_status st = LMN_OK;
 
@@ -228,17 +307,14 @@ static enum lmn_status append(struct lmn__payloads *payloads, const void *data, 
                         (unsigned long long)lmn__min_u64(payloads->size, payload_bytes_max));
     if (payloads->way == LMN__PAYLOAD_GATHERED && payloads->stage.len + len > STAGE_BYTES_MAX)
         st = make_room(payloads, len, err);
+    while (st == LMN_OK && payloads->way == LMN__PAYLOAD_PLACED && len > payloads->room - at)
+        st = widen(payloads, err);
     if (st != LMN_OK)
         return st;
     if (payloads->way == LMN__PAYLOAD_GATHERED)
         st = lmn__vec_put(&payloads->stage, payloads->env->pool, data, len, err);
-    else if (payloads->way == LMN__PAYLOAD_SPILLED)
-        st = ops->write_at(payloads->file, at, data, len, err);
     else
-        st = ops->write_at(payloads->file,
-                           payloads->extent[payloads->extent_count - 1].position - payloads->base +
-                               at,
-                           data, len, err);
+        st = write_placed(payloads, at, data, len, err);
     if (st == LMN_OK)
         payloads->written += len;
     return st;
@@ -252,68 +328,31 @@ enum lmn_status lmn__payloads_write(struct lmn__payloads *payloads, const void *
     return remember(payloads, append(payloads, data, len, &failure), &failure, err);
 }
 
-static void drop_spill(struct lmn__payloads *payloads, struct lmn__store_file *file)
-{
-    payloads->store->ops->close(file);
-    (void)payloads->store->ops->remove(payloads->store, payloads->spill, NULL);
-}
-
 void lmn__payloads_drop(struct lmn__payloads *payloads)
 {
     if (payloads->way == LMN__PAYLOAD_GATHERED)
         payloads->stage.len = payloads->start;
     if (payloads->way == LMN__PAYLOAD_PLACED) {
-        const struct lmn__payload_extent *extent = &payloads->extent[--payloads->extent_count];
+        const struct lmn__payload_extent *last = &payloads->extent[payloads->extent_count - 1];
 
         (void)close_place(payloads, LMN_OK, NULL);
-        if (!payloads->once && extent->bytes > payloads->spare.bytes)
-            payloads->spare = *extent;
-    }
-    if (payloads->way == LMN__PAYLOAD_SPILLED) {
-        drop_spill(payloads, payloads->file);
-        payloads->file = NULL;
+        /* A file of its own is there, and stays until the fill is done. */
+        if (payloads->ops->move == NULL)
+            keep_spare(payloads, last->position, last->bytes);
+        payloads->extent_count = payloads->first;
     }
     payloads->way = LMN__PAYLOAD_NONE;
 }
 
-/* Copy the temporary file to the place that is open. */
-static enum lmn_status copy_spill(struct lmn__payloads *payloads, struct lmn__store_file *spilled,
-                                  uint64_t bytes, struct lmn_error *err)
+/* Let the extents of the payload be what it has filled. */
+static void trim(struct lmn__payloads *payloads)
 {
-    const struct lmn__store_ops *ops = payloads->store->ops;
-    uint64_t position = payloads->extent[payloads->extent_count - 1].position - payloads->base;
-    enum lmn_status st = LMN_OK;
+    struct lmn__payload_extent *last = &payloads->extent[payloads->extent_count - 1];
+    uint64_t used = payloads->written - (payloads->room - last->bytes);
+    uint64_t taken = lmn__min_u64(lmn__align_up(used, LMN_PAGE_ALIGN), last->bytes);
 
-    payloads->stage.len = 0;
-    st = lmn__vec_reserve(&payloads->stage, payloads->env->pool, COPY_BYTES, err);
-    for (uint64_t at = 0; st == LMN_OK && at < bytes; at += COPY_BYTES) {
-        size_t len = lmn__min_u64(COPY_BYTES, bytes - at);
-
-        st = ops->read_at(spilled, at, payloads->stage.data, len, err);
-        if (st == LMN_OK)
-            st = ops->write_at(payloads->file, position + at, payloads->stage.data, len, err);
-    }
-    return st;
-}
-
-/* Its size is known: give it its place. */
-static enum lmn_status place_spilled(struct lmn__payloads *payloads, struct lmn_error *err)
-{
-    struct lmn__store_file *spilled = payloads->file;
-    uint64_t bytes = payloads->written;
-    enum lmn_status st;
-
-    payloads->file = NULL;
-    payloads->gathering = false;
-    payloads->way = LMN__PAYLOAD_NONE;
-    st = open_place(payloads, bytes, err);
-    if (st == LMN_OK) {
-        st = copy_spill(payloads, spilled, bytes, err);
-        st = close_place(payloads, st, err);
-        payloads->extent_count -= st != LMN_OK;
-    }
-    drop_spill(payloads, spilled);
-    return st;
+    keep_spare(payloads, last->position + taken, last->bytes - taken);
+    last->bytes = used;
 }
 
 /* The bytes of the stage behind the payload are padded: each begins at a multiple of 64. */
@@ -335,11 +374,13 @@ static enum lmn_status finish(struct lmn__payloads *payloads, struct lmn_error *
                         (unsigned long long)payloads->size, (unsigned long long)payloads->written);
     if (payloads->way == LMN__PAYLOAD_GATHERED)
         return pad_stage(payloads, err);
-    if (payloads->way == LMN__PAYLOAD_SPILLED)
-        return place_spilled(payloads, err);
     payloads->way = LMN__PAYLOAD_NONE;
+    if (payloads->size == LMN__PAYLOAD_SIZE_UNKNOWN)
+        payloads->largest = lmn__max_u64(payloads->largest, payloads->written);
+    trim(payloads);
     st = close_place(payloads, LMN_OK, err);
-    payloads->extent_count -= st != LMN_OK;
+    if (st != LMN_OK)
+        payloads->extent_count = payloads->first;
     return st;
 }
 
@@ -363,7 +404,7 @@ enum lmn_status lmn__payloads_end(struct lmn__payloads *payloads, struct lmn__pa
     if (gathered)
         payload_out->number = payloads->extent[payloads->stage_extent].number + payloads->start;
     else
-        payload_out->number = payloads->extent[payloads->extent_count - 1].number;
+        payload_out->number = payloads->extent[payloads->first].number;
     return LMN_OK;
 }
 
@@ -398,7 +439,8 @@ enum lmn_status lmn__payloads_position(const struct lmn__payloads *payloads,
                                        struct lmn__payload payload, uint64_t *position_out,
                                        struct lmn_error *err)
 {
-    uint64_t low = 0, high = payloads->extent_count, offset;
+    const struct lmn__payload_extent *extent = payloads->extent;
+    uint64_t low = 0, high = payloads->extent_count, offset = 0, bytes = 0;
 
     *position_out = 0;
     if (payload.bytes == 0)
@@ -407,15 +449,25 @@ enum lmn_status lmn__payloads_position(const struct lmn__payloads *payloads,
     while (low < high) {
         uint64_t middle = low + (high - low) / 2;
 
-        if (payloads->extent[middle].number <= payload.number)
+        if (extent[middle].number <= payload.number)
             low = middle + 1;
         else
             high = middle;
     }
-    offset = low != 0 ? payload.number - payloads->extent[low - 1].number : 0;
-    if (low == 0 || !lmn__range_fits(offset, payload.bytes, payloads->extent[low - 1].bytes))
+    if (low != 0) {
+        offset = payload.number - extent[low - 1].number;
+        bytes = extent[low - 1].bytes;
+    }
+    /* A payload may go on in the extents behind. */
+    for (high = low; low != 0 && high < payloads->extent_count; high++) {
+        if (extent[high].number - extent[high - 1].number != extent[high - 1].bytes ||
+            extent[high].position - extent[high - 1].position != extent[high - 1].bytes)
+            break;
+        bytes += extent[high].bytes;
+    }
+    if (!lmn__range_fits(offset, payload.bytes, bytes))
         return lmn_fail(err, LMN_E_INVALID, "there is no blob of %llu bytes at %llu",
                         (unsigned long long)payload.bytes, (unsigned long long)payload.number);
-    *position_out = payloads->extent[low - 1].position + offset;
+    *position_out = extent[low - 1].position + offset;
     return LMN_OK;
 }

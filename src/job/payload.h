@@ -4,8 +4,10 @@
  *
  * Payloads are written one at a time, in pieces of any size, and none is ever in memory as a whole
  * unless it is small: those below 1 MiB are gathered and written together; a larger one whose size
- * is known beforehand goes to its place as it comes; one whose size shows at its end goes through
- * a temporary file once it is larger than 8 MiB.
+ * is known beforehand goes to its place as it comes. So does one whose size shows at its end, once
+ * it is larger than 8 MiB: it has more space than it needs, of which the rest is for those behind
+ * it. Where even that does not suffice it goes on in the space behind, or, if that is another's, is
+ * moved to where there is more.
  *
  * While they are written, payloads are known by a number: the place that their first byte has among
  * all that was written since lmn__payloads_reset(). lmn__payloads_settle() writes what was
@@ -31,6 +33,11 @@ struct lmn__payload_ops {
                             uint64_t *base_out, struct lmn_error *err);
     /* All that goes into that place is written. */
     enum lmn_status (*close)(void *context, struct lmn__store_file *file, struct lmn_error *err);
+    /*
+     * Let the file, which is open, be that for what was granted at `to`. NULL: all space is in one
+     * file.
+     */
+    enum lmn_status (*move)(void *context, uint64_t from, uint64_t to, struct lmn_error *err);
 };
 
 /* Space that was granted; `number` is that of its first byte. */
@@ -43,20 +50,13 @@ struct lmn__payload {
     uint64_t number, bytes;
 };
 
-enum lmn__payload_way {
-    LMN__PAYLOAD_NONE,
-    LMN__PAYLOAD_GATHERED,
-    LMN__PAYLOAD_PLACED,
-    LMN__PAYLOAD_SPILLED
-};
+enum lmn__payload_way { LMN__PAYLOAD_NONE, LMN__PAYLOAD_GATHERED, LMN__PAYLOAD_PLACED };
 
 struct lmn__payloads {
     struct lmn_env *env;     /* the store's; NULL: not open */
     struct lmn_store *store; /* borrowed */
-    const char *dir;         /* borrowed: of temporary files */
     const struct lmn__payload_ops *ops;
     void *context;
-    bool once;                          /* what was granted may be written once only */
     struct lmn__payload_extent *extent; /* by rising number */
     uint64_t extent_count, extent_cap;
     uint64_t next;  /* number */
@@ -64,19 +64,21 @@ struct lmn__payloads {
     struct lmn__vec stage;
     bool gathering; /* the stage has an extent: */
     uint64_t stage_extent;
-    struct lmn__payload_extent spare; /* space of a payload that was dropped */
+    struct lmn__payload_extent spare; /* space that a payload left */
+    uint64_t largest;                 /* of those whose size showed at their end */
     /* The one that is being written. */
     enum lmn__payload_way way;
     uint64_t size, written, start; /* `start`: in the stage */
+    uint64_t first;                /* of its extents: one behind the other */
+    uint64_t room;                 /* in them */
     struct lmn__store_file *file;
     uint64_t base;
-    char spill[128];          /* path of the temporary file */
     struct lmn_error failure; /* of the store: nothing that was written since counts */
 };
 
 /* All of the arguments live on. Nothing is done yet, and the caller closes them. */
-void lmn__payloads_init(struct lmn__payloads *payloads, struct lmn_store *store, const char *dir,
-                        const struct lmn__payload_ops *ops, void *context, bool once);
+void lmn__payloads_init(struct lmn__payloads *payloads, struct lmn_store *store,
+                        const struct lmn__payload_ops *ops, void *context);
 /* Zeroed ones are allowed. */
 void lmn__payloads_deinit(struct lmn__payloads *payloads);
 

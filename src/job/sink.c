@@ -185,7 +185,22 @@ static enum lmn_status close_payload(void *context, struct lmn__store_file *file
     return sink->place->close(&writing, file, err);
 }
 
-static const struct lmn__payload_ops payload_ops = { grant_payload, open_payload, close_payload };
+/* The object of a grant becomes that of another. */
+static enum lmn_status move_payload(void *context, uint64_t from, uint64_t to,
+                                    struct lmn_error *err)
+{
+    struct lmn__page_sink *sink = context;
+    char old[LMN__FILL_PATH_BYTES], path[LMN__FILL_PATH_BYTES];
+
+    lmn__segment_path(sink->dir, LMN__GRANT_PAGES, sink->fragment_id, sink->layout, from, old);
+    lmn__segment_path(sink->dir, LMN__GRANT_PAGES, sink->fragment_id, sink->layout, to, path);
+    return sink->store->ops->rename(sink->store, old, path, err);
+}
+
+static const struct lmn__payload_ops shared_payload_ops = { grant_payload, open_payload,
+                                                            close_payload, NULL };
+static const struct lmn__payload_ops segment_payload_ops = { grant_payload, open_payload,
+                                                             close_payload, move_payload };
 
 struct lmn__payloads *lmn__page_sink_payloads(struct lmn__page_sink *sink, uint64_t fragment_id,
                                               uint64_t layout)
@@ -244,8 +259,9 @@ static enum lmn_status set_up(struct lmn__page_sink *sink,
         st = lmn__payload_schema(&sink->schema, &sink->held, err);
     for (uint32_t i = 0; st == LMN_OK && i < sink->column_count; i++) {
         if (sink->payloads.env == NULL && is_blob(sink, i))
-            lmn__payloads_init(&sink->payloads, sink->store, sink->dir, &payload_ops, sink,
-                               options->segments);
+            lmn__payloads_init(&sink->payloads, sink->store,
+                               options->segments ? &segment_payload_ops : &shared_payload_ops,
+                               sink);
     }
     return st;
 }

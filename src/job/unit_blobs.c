@@ -121,8 +121,7 @@ enum lmn_status lmn__unit_blobs_write(const struct lmn__unit_blobs *blobs, struc
     gathering.entry = lmn__calloc(env, gathering.room, sizeof *gathering.entry);
     if (gathering.entry == NULL)
         return lmn__no_memory(err, "a page of blobs", gathering.room * sizeof *gathering.entry);
-    lmn__payloads_init(&gathering.payloads, blobs->store, blobs->dir, blobs->ops, blobs->context,
-                       false);
+    lmn__payloads_init(&gathering.payloads, blobs->store, blobs->ops, blobs->context);
     st = lmn__unit_rows_read(blobs->rows, blobs->column, 0, blobs->row_count, add_rows, &gathering,
                              err);
     if (st == LMN_OK)

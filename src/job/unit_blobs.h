@@ -16,7 +16,6 @@
 
 struct lmn__unit_blobs {
     struct lmn_store *store;
-    const char *dir; /* of the fill */
     struct lmn__unit_rows *rows;
     const struct lmn__write_plan *plan;
     uint32_t column;

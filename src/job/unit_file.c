@@ -330,10 +330,9 @@ static enum lmn_status close_pages(void *context, struct lmn__store_file *file,
 static enum lmn_status complete_blobs(struct completion *completion, uint32_t column,
                                       struct lmn_error *err)
 {
-    static const struct lmn__payload_ops ops = { take_space, open_pages, close_pages };
+    static const struct lmn__payload_ops ops = { take_space, open_pages, close_pages, NULL };
     const struct lmn__unit_file *file = completion->file;
     const struct lmn__unit_blobs blobs = { .store = file->table->store,
-                                           .dir = lmn__journal_dir(file->journal),
                                            .rows = file->rows,
                                            .plan = &completion->plan,
                                            .column = column,

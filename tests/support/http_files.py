@@ -19,7 +19,8 @@ class Server(http.server.ThreadingHTTPServer):
     fail=503&times=2     that status, twice
     cut=10               the body ends after so many bytes, once
     to=URL, loop=1       a redirection, and one without end
-    plain=1              no Content-Length
+    plain=1              no Content-Length: the connection is closed at the end
+    chunked=1            no Content-Length: in chunks
     """
 
     daemon_threads = True
@@ -91,9 +92,13 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         self.send_response(200)
         if "plain" in asked:
             self.send_header("Connection", "close")
+        elif "chunked" in asked:
+            self.send_header("Transfer-Encoding", "chunked")
         else:
             self.send_header("Content-Length", str(len(data)))
         self.end_headers()
+        if "chunked" in asked:
+            data = b"%x\r\n%s\r\n0\r\n\r\n" % (len(data), data)
         if "cut" in asked and before == 0:
             self.wfile.write(data[: int(asked["cut"])])
             self.close_connection = True

@@ -47,6 +47,7 @@ def test_fetch__reads_urls(tmp_path, server):
         None,
         f"{server.url}/3?size=0",
         f"{server.url}/4?size=20&plain=1",
+        f"{server.url}/7?size=500000&chunked=1",
         f"{server.url}/5?to={server.url}/6",
         local.as_uri(),
     ]
@@ -58,6 +59,7 @@ def test_fetch__reads_urls(tmp_path, server):
         None,
         b"",
         payload(4, 20),
+        payload(7, 500_000),
         payload(6, 100),
         b"local",
     ]
@@ -81,11 +83,13 @@ def test_fetch__retries_what_may_pass_and_nothing_else(tmp_path, server):
         "/3?fail=404",
         "/4?fail=500",
         "/5?fail=403",
+        "/6?cut=50&chunked=1",
     ]
     values, errors = fetched(tmp_path, [server.url + path for path in paths])
-    assert [value is not None for value in values] == [True, True, False, False, False]
+    assert [value is not None for value in values] == [True, True, False, False, False, True]
     assert values[1] == payload(2, 100)
-    assert [server.count(path) for path in paths] == [2, 2, 1, 3, 1]
+    assert values[5] == payload(6, 100)
+    assert [server.count(path) for path in paths] == [2, 2, 1, 3, 1, 2]
     assert errors[2]["message"] == f"{server.url}{paths[2]}: HTTP 404 Not Found"
     assert errors[3]["message"].endswith("HTTP 500 Internal Server Error")
     assert [errors[row]["attempts"] for row in (2, 3, 4)] == [1, 3, 1]
@@ -245,9 +249,10 @@ def wait_for_receipts(path):
     raise AssertionError("no receipt was entered")
 
 
-def test_fetch__writes_each_byte_once(tmp_path, server):
-    rows = 24
-    urls = [f"{server.url}/{row}?size={ROW_BYTES}" for row in range(rows)]
+@pytest.mark.parametrize("rows, size, more", [(24, ROW_BYTES, ""), (12, 11 * MIB, "&chunked=1")])
+def test_fetch__writes_each_byte_once(tmp_path, server, rows, size, more):
+    """Whether its size is known before it comes or not."""
+    urls = [f"{server.url}/{row}?size={size}{more}" for row in range(rows)]
     path = tmp_path / "t.lance"
     table = leman.create(path, pa.table({"url": urls}))
     table.add_columns({"data": (leman.functions.fetch, ["url"])})
@@ -255,7 +260,14 @@ def test_fetch__writes_each_byte_once(tmp_path, server):
     output, _ = job.communicate()
     seen = json.loads(output)
     assert seen["committed"] == rows
-    assert seen["written"] <= 1.02 * rows * ROW_BYTES
-    sizes = [file.stat().st_size for file in (path / "data").iterdir()]
-    assert max(sizes) <= 1.02 * rows * ROW_BYTES
+    assert seen["memory"] < 160 * MIB
+    assert seen["written"] <= 1.02 * rows * size
+    files = [file.stat() for file in (path / "data").iterdir()]
+    assert max(file.st_blocks for file in files) * 512 <= 1.02 * rows * size
+    if not more:
+        assert max(file.st_size for file in files) <= 1.02 * rows * size
     assert os.path.isdir(path / "_leman")
+    table.refresh()
+    for row in range(rows):
+        value = table.take([row], ["data"], blobs="bytes").to_pylist()[0]["data"]
+        assert value == payload(row, size)

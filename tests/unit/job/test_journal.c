@@ -152,6 +152,26 @@ static void test_journal__receipt_needs_its_grant(void **state)
     lmn__journal_close(journal);
 }
 
+/* What a receipt leaves of a grant is for the next: from its end on, at a multiple of 64. */
+static void test_journal__receipt_takes_a_part_of_its_grant(void **state)
+{
+    struct lmn__journal *journal = open_journal(*state);
+    struct lmn_error err;
+    uint64_t position;
+
+    CHECK_OK(lmn__journal_grant(journal, LMN__GRANT_HOLD, 0, 0, 500, &position, &err));
+    CHECK_STATUS(add_at(journal, 0, 0, 10, position + 448, &err), LMN_E_INVALID, &err);
+    CHECK_STATUS(add_at(journal, 0, 0, 10, position, &err), LMN_OK, &err);
+    CHECK_STATUS(add_at(journal, 0, 10, 10, position, &err), LMN_E_INVALID, &err);
+    CHECK_STATUS(add_at(journal, 0, 10, 10, position + 64, &err), LMN_E_INVALID, &err);
+    CHECK_STATUS(add_at(journal, 0, 10, 10, position + 192, &err), LMN_OK, &err);
+    CHECK_STATUS(add_at(journal, 0, 20, 10, position + 128, &err), LMN_E_INVALID, &err);
+    CHECK_STATUS(add_at(journal, 0, 20, 10, position + 384, &err), LMN_OK, &err);
+    CHECK_STATUS(add_at(journal, 0, 30, 10, position + 448, &err), LMN_E_INVALID, &err);
+    CHECK_HAS(err.message, "not granted");
+    lmn__journal_close(journal);
+}
+
 static void test_journal__space_is_granted_once(void **state)
 {
     struct lmn__journal *journal;
@@ -483,6 +503,7 @@ int main(void)
         CASE(test_journal__reopens_with_what_was_synced),
         CASE(test_journal__row_has_one_receipt),
         CASE(test_journal__receipt_needs_its_grant),
+        CASE(test_journal__receipt_takes_a_part_of_its_grant),
         CASE(test_journal__space_is_granted_once),
         CASE(test_journal__late_receipt_of_an_older_driver_is_refused),
         CASE(test_journal__second_driver_is_told_who_holds_it),
