@@ -162,6 +162,9 @@ void fill_print_plan(const char *text, bool json)
     }
     while (piece_next(&functions, &function))
         print_rows(function);
+    printf("about %llu tasks for %llu workers\n",
+           (unsigned long long)piece_number(piece_member(plan, "tasks")),
+           (unsigned long long)piece_number(piece_member(plan, "workers")));
     print_sum(plan);
     bytes_text(piece_number(piece_member(machine, "memory_bytes")), memory, sizeof memory);
     printf("machine: %.*s CPU, %llu GPU, %s; %llu workers fit\n", (int)cpus.len, cpus.text,

@@ -78,6 +78,7 @@ struct lmn_job_options {
     uint32_t keep_warm;            /* enum lmn_job_warm */
     struct lmn_hub *hub;   /* workers come from other machines, `concurrency` of them; see hub.h.
                               Borrowed, until the job is freed */
+    bool elsewhere;        /* of a plan: as with a hub, which is not there yet */
     const char *command;   /* what the user typed, for the record */
     uint64_t stall_ms;     /* a thread that finishes no batch for so long is an event; default
                               300,000 */

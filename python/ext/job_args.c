@@ -75,6 +75,7 @@ static const struct member option_members[] = {
     { "worker_env", MEMBER_TEXTS, OPTION(worker_env), 0 },
     { "secret", MEMBER_TEXTS, OPTION(secret), 0 },
     { "keep_warm", MEMBER_U32, OPTION(keep_warm), 0 },
+    { "elsewhere", MEMBER_BOOL, OPTION(elsewhere), 0 },
     { "command", MEMBER_TEXT, OPTION(command), 0 },
     { "keep_refills", MEMBER_BOOL, OPTION(keep_refills), 0 },
     { "stall_ms", MEMBER_U64, OPTION(stall_ms), 0 },

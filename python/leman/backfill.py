@@ -255,12 +255,16 @@ class Request:
         return setup, apply
 
     def plan(self, sample=0):
-        plan = Plan(json.loads(_core.job_plan(self.core, self.functions, self.options)))
+        options, cluster = self.options, None
         if self.placement.engine == "ray" and not self.in_process:
             from leman import ray_engine
 
+            cluster = {"blocker": None} | ray_engine.plan(self)
+            options = options | {"elsewhere": True, "concurrency": max(cluster["workers"], 1)}
+        plan = Plan(json.loads(_core.job_plan(self.core, self.functions, options)))
+        if cluster is not None:
             del plan["machine"]
-            plan |= {"blocker": None} | ray_engine.plan(self)
+            plan |= cluster
         if sample:
             plan.add_sample(self._sample(sample))
         return plan

@@ -41,7 +41,7 @@ def _rows(counts):
     fragments = counts["fragments"]
     yield (
         f"{counts['function']}() fills {', '.join(counts['columns'])}: {counts['todo']:,} rows in "
-        f"{fragments:,} fragment{'s' * (fragments != 1)}, each a task or more"
+        f"{fragments:,} fragment{'s' * (fragments != 1)}"
     )
     names = ["pending", "failed", "stale", "finished"]
     reasons = [f"{counts[name]:,} {name}" for name in names if counts[name]]
@@ -83,6 +83,8 @@ def _places(plan):
 def _lines(plan):
     for counts in plan["functions"]:
         yield from _rows(counts)
+    tasks, workers = plan["tasks"], plan["workers"]
+    yield f"about {tasks:,} task{'s' * (tasks != 1)} for {workers:,} worker{'s' * (workers != 1)}"
     yield from _sum(plan)
     needed, free = plan["disk"]["needed_bytes"], plan["disk"]["free_bytes"]
     told = "an unknown amount" if needed is None else f"about {size(needed)}"

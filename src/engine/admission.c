@@ -47,7 +47,7 @@ enum lmn_status lmn__admission_add(const struct lmn_job_function *function, uint
             sum_out->need.memory_bytes = function[i].memory_bytes;
     }
     lmn__room_of_host(&sum_out->room);
-    if (options->hub != NULL) {
+    if (options->hub != NULL || options->elsewhere) {
         sum_out->workers = options->concurrency != 0 ? options->concurrency : WORKERS_DEFAULT_MAX;
         return LMN_OK;
     }

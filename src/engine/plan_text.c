@@ -14,7 +14,16 @@
 #include "engine/admission.h"
 #include "engine/job.h"
 #include "job/kept_pages.h"
+#include "job/machine.h"
 #include "table/ledger.h"
+
+/* What the functions come to together. */
+struct sums {
+    uint64_t rows; /* that are not computed yet */
+    uint64_t disk;
+    bool disk_known;
+    struct lmn__buf rest; /* of rows, by fragment of a function: a number of 8 bytes each */
+};
 
 static struct lmn__plan_options plan_options(const struct lmn_job_function *function,
                                              const struct lmn_job_options *options,
@@ -102,8 +111,8 @@ static uint64_t count_todo(const struct lmn__plan_fragment *fragment, uint64_t f
 /* Rows of the plan that an earlier run has computed and not committed. */
 static enum lmn_status count_resumed(struct lmn_table *table,
                                      const struct lmn_job_function *function, uint64_t version,
-                                     const struct lmn__plan *plan, uint64_t *rows_out,
-                                     struct lmn_error *err)
+                                     const struct lmn__plan *plan, struct sums *sums,
+                                     uint64_t *rows_out, struct lmn_error *err)
 {
     struct lmn__fill_key key = { .version = version, .column_count = function->output_count * 2 };
     struct lmn__manifest *manifest = lmn__table_manifest(table);
@@ -116,17 +125,20 @@ static enum lmn_status count_resumed(struct lmn_table *table,
         key.field_id = column->field->id;
         st = lmn__journal_view(table->store, &key, &journal, err);
     }
-    for (uint64_t i = 0; st == LMN_OK && journal != NULL && i < plan->fragment_count; i++) {
+    for (uint64_t i = 0; st == LMN_OK && i < plan->fragment_count; i++) {
         const struct lmn__receipt *receipt;
-        uint64_t count;
+        uint64_t count = 0, rest = plan->fragment[i].todo_rows;
 
-        st = lmn__journal_receipts(journal, plan->fragment[i].id, plan->fragment[i].layout,
-                                   &receipt, &count, err);
+        if (journal != NULL)
+            st = lmn__journal_receipts(journal, plan->fragment[i].id, plan->fragment[i].layout,
+                                       &receipt, &count, err);
         for (uint64_t k = 0; st == LMN_OK && k < count; k++) {
             for (size_t r = 0; r < receipt[k].first.count; r++)
-                *rows_out += count_todo(&plan->fragment[i], receipt[k].first.item[r],
-                                        receipt[k].count.item[r]);
+                rest -= count_todo(&plan->fragment[i], receipt[k].first.item[r],
+                                   receipt[k].count.item[r]);
         }
+        *rows_out += plan->fragment[i].todo_rows - rest;
+        lmn__buf_put(&sums->rest, &rest, sizeof rest);
     }
     lmn__journal_close(journal);
     lmn__manifest_release(manifest);
@@ -171,11 +183,39 @@ static enum lmn_status count_rewritten(struct lmn_table *table,
     return st;
 }
 
+static void put_counts(const struct lmn_job_function *function, const struct lmn__plan *plan,
+                       uint64_t todo, uint64_t resumed, uint64_t rewritten,
+                       struct lmn__json_writer *writer)
+{
+    const struct lmn__plan_counts *counts = &plan->counts;
+
+    lmn__json_open(writer, NULL, '{');
+    lmn__json_text(writer, "function", function->name != NULL ? function->name : "function");
+    lmn__json_open(writer, "columns", '[');
+    for (uint32_t i = 0; i < function->output_count; i++)
+        lmn__json_text(writer, NULL, function->output[i]);
+    lmn__json_close(writer, ']');
+    lmn__json_number(writer, "rows", counts->rows);
+    lmn__json_number(writer, "matching", counts->matching);
+    lmn__json_number(writer, "todo", todo);
+    lmn__json_number(writer, "resumed", resumed);
+    lmn__json_number(writer, "pending", counts->pending);
+    lmn__json_number(writer, "failed", counts->failed);
+    lmn__json_number(writer, "stale", counts->stale);
+    lmn__json_number(writer, "finished", counts->finished);
+    lmn__json_number(writer, "kept", counts->kept);
+    lmn__json_number(writer, "waiting", counts->waiting);
+    lmn__json_number(writer, "other", counts->other);
+    lmn__json_number(writer, "fragments", plan->fragment_count);
+    lmn__json_number(writer, "rewritten_bytes", rewritten);
+    lmn__json_close(writer, '}');
+}
+
 static enum lmn_status put_function(struct lmn_table *table,
                                     const struct lmn_job_function *function,
                                     const struct lmn_job_options *options,
-                                    struct lmn__json_writer *writer, uint64_t *rows, uint64_t *disk,
-                                    bool *disk_known, struct lmn_error *err)
+                                    struct lmn__json_writer *writer, struct sums *sums,
+                                    struct lmn_error *err)
 {
     struct lmn__outputs outputs = { 0 };
     struct lmn__plan plan = { 0 };
@@ -188,7 +228,7 @@ static enum lmn_status put_function(struct lmn_table *table,
         st = make_plan(table, function, &how, &plan, err);
     }
     if (st == LMN_OK)
-        st = count_resumed(table, function, version, &plan, &resumed, err);
+        st = count_resumed(table, function, version, &plan, sums, &resumed, err);
     if (st == LMN_OK)
         st = count_rewritten(table, function, &plan, &rewritten, err);
     if (st == LMN_OK)
@@ -198,32 +238,40 @@ static enum lmn_status put_function(struct lmn_table *table,
         for (uint64_t i = 0; i < plan.fragment_count; i++)
             todo += plan.fragment[i].todo_rows;
         bytes = value_bytes(outputs.layout);
-        lmn__json_open(writer, NULL, '{');
-        lmn__json_text(writer, "function", function->name != NULL ? function->name : "function");
-        lmn__json_open(writer, "columns", '[');
-        for (uint32_t i = 0; i < function->output_count; i++)
-            lmn__json_text(writer, NULL, function->output[i]);
-        lmn__json_close(writer, ']');
-        lmn__json_number(writer, "rows", plan.counts.rows);
-        lmn__json_number(writer, "matching", plan.counts.matching);
-        lmn__json_number(writer, "todo", todo);
-        lmn__json_number(writer, "resumed", resumed);
-        lmn__json_number(writer, "pending", plan.counts.pending);
-        lmn__json_number(writer, "failed", plan.counts.failed);
-        lmn__json_number(writer, "stale", plan.counts.stale);
-        lmn__json_number(writer, "finished", plan.counts.finished);
-        lmn__json_number(writer, "kept", plan.counts.kept);
-        lmn__json_number(writer, "waiting", plan.counts.waiting);
-        lmn__json_number(writer, "other", plan.counts.other);
-        lmn__json_number(writer, "fragments", plan.fragment_count);
-        lmn__json_number(writer, "rewritten_bytes", rewritten);
-        lmn__json_close(writer, '}');
+        put_counts(function, &plan, todo, resumed, rewritten, writer);
     }
-    *rows += todo - resumed;
-    *disk += rewritten + (todo - resumed) * (bytes + CELL_BYTES * function->output_count);
-    *disk_known = *disk_known && bytes != 0;
+    sums->rows += todo - resumed;
+    sums->disk += rewritten + (todo - resumed) * (bytes + CELL_BYTES * function->output_count);
+    sums->disk_known = sums->disk_known && bytes != 0;
     lmn__outputs_close(&outputs);
     lmn__plan_free(&plan);
+    return st;
+}
+
+/* How many tasks the job's machine makes of these rows while it does not know how long one takes.
+ */
+static enum lmn_status count_tasks(struct lmn_env *env, const struct sums *sums,
+                                   const struct lmn_job_function *function,
+                                   const struct lmn__admission *admission, uint64_t *tasks_out,
+                                   struct lmn_error *err)
+{
+    const struct lmn__machine_options options = { .worker_count = admission->workers,
+                                                  .slots_per_worker = admission->threads,
+                                                  .task_rows_min = function->batch_rows };
+    struct lmn__machine *machine;
+    enum lmn_status st = lmn__machine_new(env, &options, &machine, err);
+
+    *tasks_out = 0;
+    for (size_t at = 0; st == LMN_OK && at < sums->rest.len; at += sizeof(uint64_t)) {
+        struct lmn__machine_unit unit = { 0 };
+        uint64_t number;
+
+        memcpy(&unit.row_count, sums->rest.data + at, sizeof unit.row_count);
+        st = lmn__machine_add_unit(machine, &unit, &number, err);
+    }
+    if (st == LMN_OK)
+        *tasks_out = lmn__machine_count_tasks(machine);
+    lmn__machine_free(machine);
     return st;
 }
 
@@ -246,30 +294,35 @@ static void put_disk(struct lmn_table *table, struct lmn__json_writer *writer, u
 
 static enum lmn_status put_plan(struct lmn_table *table, const struct lmn_job_function *function,
                                 uint32_t function_count, const struct lmn_job_options *options,
-                                struct lmn__json_writer *writer, struct lmn_error *err)
+                                struct lmn__json_writer *writer, struct sums *sums,
+                                struct lmn_error *err)
 {
-    struct lmn__admission sum;
-    uint64_t rows = 0, disk = 0;
-    bool disk_known = true;
+    struct lmn__admission admission;
+    uint64_t tasks;
     enum lmn_status st = LMN_OK;
 
     lmn__json_open(writer, NULL, '{');
     lmn__json_number(writer, "version", lmn_table_version(table));
     lmn__json_open(writer, "functions", '[');
     for (uint32_t i = 0; st == LMN_OK && i < function_count; i++) {
-        st = put_function(table, &function[i], options, writer, &rows, &disk, &disk_known, err);
+        st = put_function(table, &function[i], options, writer, sums, err);
         if (st != LMN_OK)
             lmn__fail_within(err, st, "function \"%.100s\"",
                              function[i].name != NULL ? function[i].name : "function");
     }
     lmn__json_close(writer, ']');
     if (st == LMN_OK)
-        st = lmn__admission_add(function, function_count, options, rows, &sum, err);
+        st = lmn__buf_status(&sums->rest, "a plan", err);
+    if (st == LMN_OK)
+        st = lmn__admission_add(function, function_count, options, sums->rows, &admission, err);
+    if (st == LMN_OK)
+        st = count_tasks(table->env, sums, function, &admission, &tasks, err);
     if (st != LMN_OK)
         return st;
-    lmn__json_number(writer, "todo", rows);
-    lmn__admission_write(&sum, writer);
-    put_disk(table, writer, disk, disk_known);
+    lmn__json_number(writer, "todo", sums->rows);
+    lmn__json_number(writer, "tasks", tasks);
+    lmn__admission_write(&admission, writer);
+    put_disk(table, writer, sums->disk, sums->disk_known);
     lmn__json_close(writer, '}');
     return LMN_OK;
 }
@@ -279,6 +332,7 @@ enum lmn_status lmn_job_plan(struct lmn_table *table, const struct lmn_job_funct
                              char **json_out, struct lmn_error *err)
 {
     static const struct lmn_job_options none;
+    struct sums sums = { .disk_known = true };
     struct lmn__json_writer writer;
     struct lmn__buf buf;
     enum lmn_status st;
@@ -288,7 +342,9 @@ enum lmn_status lmn_job_plan(struct lmn_table *table, const struct lmn_job_funct
         return lmn_fail(err, LMN_E_INVALID, "a job without functions");
     lmn__buf_init(&buf, table->env, 0);
     writer = (struct lmn__json_writer){ &buf, false };
-    st = put_plan(table, function, function_count, options != NULL ? options : &none, &writer, err);
+    lmn__buf_init(&sums.rest, table->env, 0);
+    st = put_plan(table, function, function_count, options != NULL ? options : &none, &writer,
+                  &sums, err);
     if (st == LMN_OK)
         st = lmn__buf_status(&buf, "a plan", err);
     if (st == LMN_OK) {
@@ -296,6 +352,7 @@ enum lmn_status lmn_job_plan(struct lmn_table *table, const struct lmn_job_funct
         if (*json_out == NULL)
             st = lmn__no_memory(err, "a text", buf.len);
     }
+    lmn__buf_deinit(&sums.rest);
     lmn__buf_deinit(&buf);
     return st;
 }

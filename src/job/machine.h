@@ -235,4 +235,11 @@ const uint64_t *lmn__machine_commit_units(const struct lmn__machine *machine, ui
 
 struct lmn__machine_counts lmn__machine_counts(const struct lmn__machine *machine);
 
+/*
+ * How many tasks the rows of all units become, as long as nothing comes back and it is not known
+ * how long a row takes; then tasks are larger. For a machine that was told no event: its rows are
+ * given out by that, and it has to be freed.
+ */
+uint64_t lmn__machine_count_tasks(struct lmn__machine *machine);
+
 #endif

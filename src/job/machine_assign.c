@@ -98,6 +98,18 @@ static bool take_run(struct lmn__machine *machine, struct lmn__again *todo_out)
     return false;
 }
 
+uint64_t lmn__machine_count_tasks(struct lmn__machine *machine)
+{
+    struct lmn__again todo;
+    uint64_t count = 0;
+
+    for (; take_run(machine, &todo); count++) {
+        machine->unit[todo.unit].pending -= todo.rows.count;
+        machine->counts.pending -= todo.rows.count;
+    }
+    return count;
+}
+
 static void start_task(struct lmn__machine *machine, uint32_t number, const struct lmn__again *todo)
 {
     struct lmn__slot *slot = &machine->slot[number];

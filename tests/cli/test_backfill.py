@@ -3,6 +3,7 @@
 
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -124,10 +125,13 @@ def test_dry_run(fill, path):
     assert done.returncode == 0
     text = done.stdout.decode()
     assert "1000 rows to compute in 3 fragments: 1000 pending" in text
+    assert re.search(r"^about \d\d+ tasks for \d workers$", text, re.MULTILINE)
     assert "workers    2       2 CPU" in text and "driver     1       0 CPU" in text
     assert "disk:" in text
     plan = result(fill("next", "--dry-run", "--json"))
     assert plan["todo"] == ROWS and plan["fits"]
+    plan = result(fill("next", "--dry-run", "--json", "--batch-size", "100", "--concurrency", "1"))
+    assert plan["tasks"] == 9  # three calls of about 100 rows in each fragment
     assert [line["what"] for line in plan["resources"]] == [
         "driver", "tracker", "workers", "writers", "queues"
     ]  # fmt: skip

@@ -131,6 +131,7 @@ def test_trackers__plan(table):
     assert {"8 CPU", "2 GPU"} <= set(plan["cluster"][0]["has"].split(", "))
     assert "machine" not in plan
     small = table.plan_backfill("y", engine="ray", concurrency=40)
+    assert small["tasks"] > plan["tasks"] > 0  # more workers, and smaller tasks
     assert small["workers"] == 7 and "7 workers instead of 40" in small["blocker"]
     never = table.plan_backfill("y", engine="ray", num_gpus=3)
     assert not never["fits"] and "has 2 GPU" in never["blocker"]

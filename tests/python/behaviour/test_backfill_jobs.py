@@ -115,6 +115,8 @@ def test_jobs__records_are_read_by_others(table, gate, gated, tmp_path):
         assert seen.status()["pid"] == os.getpid()
     plan = table.plan_backfill("out")  # which does not disturb who drives the fill
     assert (plan["functions"][0]["todo"], plan["functions"][0]["resumed"]) == (ROWS, 10)
+    whole = table.plan_backfill("out", where="id < 5", concurrency=1)
+    assert (whole["todo"], whole["tasks"]) == (0, 0)  # nothing is left of these
     seen.cancel()
     until(lambda: job.status()["state"] == "stopping")
     gate.touch()
@@ -134,15 +136,16 @@ def test_jobs__plan(table, gated):
     assert plan["fits"] is True
     assert plan["disk"]["needed_bytes"] > 0 and plan["seconds"] > 0
     lines = str(plan).splitlines()
-    assert lines[0] == "slow() fills out: 5 rows in 1 fragment, each a task or more"
+    assert lines[0] == "slow() fills out: 5 rows in 1 fragment"
     assert lines[1] == f"  5 pending; of {ROWS} rows"
-    for at, name in enumerate(("driver", "tracker", "workers", "writers", "queues", "total"), 2):
+    assert plan["tasks"] == 5 and lines[2] == "about 5 tasks for 1 worker"
+    for at, name in enumerate(("driver", "tracker", "workers", "writers", "queues", "total"), 3):
         assert lines[at].split()[0] == name
-    assert lines[6].endswith("nothing stands between workers and files")
-    assert lines[8].startswith(("machine: ", "node ")) and lines[9].endswith(" workers fit")
-    assert lines[10].startswith("disk: about ") and lines[10].endswith(" free")
-    assert lines[11].startswith("sample of 3 rows: slow() takes ")
-    assert lines[12].startswith("time: about ")
+    assert lines[7].endswith("nothing stands between workers and files")
+    assert lines[9].startswith(("machine: ", "node ")) and lines[10].endswith(" workers fit")
+    assert lines[11].startswith("disk: about ") and lines[11].endswith(" free")
+    assert lines[12].startswith("sample of 3 rows: slow() takes ")
+    assert lines[13].startswith("time: about ")
     assert table.cells("out")["pending"] == ROWS
 
 

@@ -111,6 +111,36 @@ static void test_machine__units_that_contradict_themselves(void **state)
     hand_job_free(&job);
 }
 
+/* What is counted ahead is what a job gives out while rows take no time. */
+static void test_machine__tasks_are_counted_ahead(void **state)
+{
+    const struct lmn__machine_options options = { .worker_count = 2, .task_rows_min = 10 };
+    struct lmn__ordinals done = { 5, 200 };
+    struct lmn__machine_unit unit = { .row_count = 1234, .done = &done, .done_count = 1 };
+    struct hand_job job;
+    struct lmn_error err;
+    uint64_t number, counted, tasks = 0;
+
+    (void)state;
+    hand_job_make(&job, &options);
+    CHECK_OK(lmn__machine_add_unit(job.machine, &unit, &number, &err));
+    (void)hand_add(&job, 77);
+    counted = lmn__machine_count_tasks(job.machine);
+    CHECK_EQ(lmn__machine_counts(job.machine).pending, 0);
+    hand_job_free(&job);
+
+    hand_job_make(&job, &options);
+    CHECK_OK(lmn__machine_add_unit(job.machine, &unit, &number, &err));
+    (void)hand_add(&job, 77);
+    hand_tell_kind(&job, LMN__EVENT_TICK);
+    hand_ready(&job, 0);
+    for (; hand_count(&job, LMN__ACTION_START_TASK) > 0; tasks++)
+        hand_complete(&job, *hand_nth(&job, LMN__ACTION_START_TASK, 0), 0);
+    CHECK(tasks > 20);
+    CHECK_EQ(counted, tasks);
+    hand_job_free(&job);
+}
+
 static void test_machine__slots_get_several_tasks_each(void **state)
 {
     struct lmn__machine_options options = { .worker_count = 2, .slots_per_worker = 2 };
@@ -546,6 +576,7 @@ int main(void)
         cmocka_unit_test(test_machine__nothing_to_do),
         cmocka_unit_test(test_machine__only_rows_without_receipt_are_computed),
         cmocka_unit_test(test_machine__units_that_contradict_themselves),
+        cmocka_unit_test(test_machine__tasks_are_counted_ahead),
         cmocka_unit_test(test_machine__slots_get_several_tasks_each),
         cmocka_unit_test(test_machine__tasks_of_whole_calls),
         cmocka_unit_test(test_machine__late_results_are_dropped),
