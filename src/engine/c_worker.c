@@ -10,6 +10,7 @@
 #include "arrow/builder.h"
 #include "arrow/compose.h"
 #include "arrow/schema.h"
+#include "arrow/show.h"
 #include "arrow/slice.h"
 #include "arrow/view.h"
 #include "base/buf.h"
@@ -25,6 +26,7 @@ struct c_worker {
     struct lmn_c_function *function;
     void *state;
     struct lmn__buf records; /* of the last call, one behind the other */
+    struct lmn__buf shown;   /* inputs of a row, for its record */
     struct lmn_call_error *error;
     uint64_t error_count, error_room;
 };
@@ -110,6 +112,35 @@ static enum lmn_status call_rows(const struct narrowing *narrowing, uint64_t fir
     return st;
 }
 
+/* The record of a row. */
+static void put_record(struct narrowing *narrowing, uint64_t row, const struct lmn_error *failure)
+{
+    const struct lmn_call *call = narrowing->call;
+    struct c_worker *worker = narrowing->worker;
+    struct lmn__json_writer writer = { &worker->records, false };
+    char repeat[160];
+
+    lmn__buf_reset(&worker->shown);
+    lmn__show_fields(call->schema, call->input, row, &worker->shown);
+    lmn__buf_put_u8(&worker->shown, 0);
+    lmn__json_open(&writer, NULL, '{');
+    lmn__json_text(&writer, "type",
+                   failure->status == LMN_E_INVALID ? "InvalidError" : "FunctionError");
+    lmn__json_text(&writer, "message", failure->message);
+    lmn__json_text(&writer, "column", call->output->children[0]->name);
+    if (!worker->shown.failed)
+        lmn__json_text(&writer, "inputs", (const char *)worker->shown.data);
+    if (call->row_id != NULL) {
+        snprintf(repeat, sizeof repeat, "%.100s.test(table, row_ids=[%llu])",
+                 worker->function->function->name, (unsigned long long)call->row_id[row]);
+        lmn__json_number(&writer, "row", call->row_id[row]);
+        lmn__json_text(&writer, "repeat", repeat);
+    }
+    lmn__json_number(&writer, "attempts", 1);
+    lmn__json_close(&writer, '}');
+    lmn__buf_put_u8(&worker->records, 0);
+}
+
 /* Note that a row failed, and leave a null in its place. */
 static enum lmn_status add_failed(struct narrowing *narrowing, uint64_t row,
                                   const struct lmn_error *failure, struct lmn_error *err)
@@ -130,15 +161,7 @@ static enum lmn_status add_failed(struct narrowing *narrowing, uint64_t row,
     /* Places for now, pointers when nothing moves any more. */
     worker->error[worker->error_count++] =
         (struct lmn_call_error){ .row = row, .record = (const char *)(uintptr_t)records->len };
-    lmn__buf_printf(records, "{\"type\": \"%s\", \"message\": ",
-                    failure->status == LMN_E_INVALID ? "InvalidError" : "FunctionError");
-    lmn__json_put_quoted(records, failure->message, strlen(failure->message));
-    if (narrowing->call->row_id != NULL)
-        lmn__buf_printf(records, ", \"repeat\": \"%.100s.test(table, row_ids=[%llu])\"",
-                        worker->function->function->name,
-                        (unsigned long long)narrowing->call->row_id[row]);
-    lmn__buf_printf(records, ", \"attempts\": 1}");
-    lmn__buf_put_u8(records, 0);
+    put_record(narrowing, row, failure);
     st = lmn__buf_status(records, "error records", err);
     if (st == LMN_OK)
         st = lmn__builder_add_null(narrowing->builder, 1, err);
@@ -255,6 +278,7 @@ enum lmn_status lmn_c_worker_open(struct lmn_worker_ops *ops_out, struct lmn_err
     }
     worker->env = env;
     lmn__buf_init(&worker->records, env, 0);
+    lmn__buf_init(&worker->shown, env, 0);
     *ops_out = (struct lmn_worker_ops){ .setup = set_up, .apply = apply, .context = worker };
     return LMN_OK;
 }
@@ -269,6 +293,7 @@ void lmn_c_worker_close(struct lmn_worker_ops *ops)
     env = worker->env;
     unload(worker);
     lmn__buf_deinit(&worker->records);
+    lmn__buf_deinit(&worker->shown);
     lmn__free(env, worker->error);
     lmn__free(env, worker);
     lmn_env_release(env);

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A row whose call ends its worker each time gets a failed cell, which the driver itself computes
- * and enters: it reads the row for its fingerprint, and writes a null for its value.
+ * and enters: it reads the row for its fingerprint and for the record of the error, and writes a
+ * null for its value.
  */
 #include <stdio.h>
 #include <string.h>
 
+#include "arrow/show.h"
 #include "base/json_write.h"
+#include "engine/cover.h"
 #include "engine/job.h"
 #include "job/sink.h"
 
@@ -66,9 +69,42 @@ static enum lmn_status open_own(struct lmn_job *job, struct lmn__job_fill *fill,
     return st;
 }
 
-/* What becomes of the error record: how the worker ended. */
-static enum lmn_status describe(const char *death, const char *function, uint64_t row_id,
-                                struct lmn__buf *record, struct lmn_error *err)
+/* The values of the only row, without those of secrets. Of blobs only sketches are there. */
+static enum lmn_status show_inputs(struct lmn_job *job, const struct lmn__inputs *inputs,
+                                   const struct lmn__input_rows *rows, struct lmn__buf *shown,
+                                   struct lmn_error *err)
+{
+    struct ArrowArray array;
+    struct lmn__buf plain;
+    enum lmn_status st = lmn__input_rows_slice(rows, 0, 1, &array, err);
+
+    if (st != LMN_OK)
+        return st;
+    lmn__buf_init(&plain, job->env, 0);
+    for (uint32_t i = 0; i < inputs->count; i++) {
+        const struct ArrowSchema *schema = inputs->schema.children[i];
+
+        lmn__buf_printf(&plain, "%s%.100s=", i > 0 ? ", " : "", schema->name);
+        if (lmn__inputs_is_blob(inputs, i))
+            lmn__buf_printf(&plain, "<blob>");
+        else
+            lmn__show_value(schema, array.children[i], 0, &plain);
+    }
+    st = lmn__buf_status(&plain, "an error record", err);
+    if (st == LMN_OK)
+        lmn__cover_put(job->options.secret, (struct lmn__span){ plain.data, plain.len }, shown);
+    lmn__buf_put_u8(shown, 0);
+    if (st == LMN_OK)
+        st = lmn__buf_status(shown, "an error record", err);
+    lmn__buf_deinit(&plain);
+    array.release(&array);
+    return st;
+}
+
+/* What becomes of the error record: how the worker ended, and what the row was given. */
+static enum lmn_status describe(const char *death, const struct lmn__job_fill *fill,
+                                uint64_t row_id, const char *inputs, struct lmn__buf *record,
+                                struct lmn_error *err)
 {
     const char *type = strncmp(death, "timeout", 7) == 0  ? "TimeoutError"
                        : strncmp(death, "memory", 6) == 0 ? "MemoryError"
@@ -76,22 +112,26 @@ static enum lmn_status describe(const char *death, const char *function, uint64_
     struct lmn__json_writer writer = { record, false };
     char repeat[160];
 
-    snprintf(repeat, sizeof repeat, "%.100s.test(table, row_ids=[%llu])", function,
+    snprintf(repeat, sizeof repeat, "%.100s.test(table, row_ids=[%llu])", fill->function.name,
              (unsigned long long)row_id);
     lmn__json_open(&writer, NULL, '{');
     lmn__json_text(&writer, "type", type);
     lmn__json_text(&writer, "message", death);
+    lmn__json_text(&writer, "column", fill->column[0]);
+    lmn__json_number(&writer, "row", row_id);
+    lmn__json_text(&writer, "inputs", inputs);
     lmn__json_text(&writer, "repeat", repeat);
     lmn__json_close(&writer, '}');
     return lmn__buf_status(record, "an error record", err);
 }
 
-static enum lmn_status write_cell(struct lmn__job_fill *fill, const struct lmn__job_unit *unit,
-                                  struct lmn__row_range row, const char *death,
-                                  struct lmn__buf *receipt, struct lmn_error *err)
+static enum lmn_status write_cell(struct lmn_job *job, struct lmn__job_fill *fill,
+                                  const struct lmn__job_unit *unit, struct lmn__row_range row,
+                                  const char *death, struct lmn__buf *receipt,
+                                  struct lmn_error *err)
 {
     struct lmn__receipt_error error = { .row = row.first };
-    struct lmn__buf record;
+    struct lmn__buf record, shown;
     struct lmn__input_rows rows = { 0 };
     struct ArrowArray cell = { 0 };
     struct lmn__page_sink_rows written = { .fragment_id = unit->fragment->id,
@@ -105,11 +145,14 @@ static enum lmn_status write_cell(struct lmn__job_fill *fill, const struct lmn__
                                            .error_count = 1 };
     enum lmn_status st = lmn__inputs_enter(&fill->inputs, unit->fragment->id, err);
 
-    lmn__buf_init(&record, fill->inputs.env, 0);
+    lmn__buf_init(&record, job->env, 0);
+    lmn__buf_init(&shown, job->env, 0);
     if (st == LMN_OK)
         st = lmn__inputs_read(&fill->inputs, &row, 1, &rows, err);
     if (st == LMN_OK)
-        st = describe(death, fill->function.name, rows.row_id[0], &record, err);
+        st = show_inputs(job, &fill->inputs, &rows, &shown, err);
+    if (st == LMN_OK)
+        st = describe(death, fill, rows.row_id[0], (const char *)shown.data, &record, err);
     error.record = (struct lmn__span){ record.data, record.len };
     if (st == LMN_OK)
         st = lmn__outputs_failed(&fill->outputs, 1, rows.fingerprint, &cell, err);
@@ -120,6 +163,7 @@ static enum lmn_status write_cell(struct lmn__job_fill *fill, const struct lmn__
     if (cell.release != NULL)
         cell.release(&cell);
     lmn__input_rows_free(&rows);
+    lmn__buf_deinit(&shown);
     lmn__buf_deinit(&record);
     return st;
 }
@@ -137,7 +181,7 @@ enum lmn_status lmn__job_fail_row(struct lmn_job *job, const struct lmn__action 
     lmn__buf_init(&receipt, job->env, 0);
     st = open_own(job, fill, unit->version, err);
     if (st == LMN_OK)
-        st = write_cell(fill, unit, row, job->worker[action->worker].death, &receipt, err);
+        st = write_cell(job, fill, unit, row, job->worker[action->worker].death, &receipt, err);
     if (st == LMN_OK)
         st = lmn__job_enter(job, unit->fill, action->receipt,
                             (struct lmn__span){ receipt.data, receipt.len }, err);

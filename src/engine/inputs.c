@@ -205,6 +205,11 @@ enum lmn_status lmn__inputs_enter(struct lmn__inputs *inputs, uint64_t fragment_
     return st;
 }
 
+bool lmn__inputs_is_blob(const struct lmn__inputs *inputs, uint32_t i)
+{
+    return inputs->way[i].node->blob != LMN__BLOB_NONE;
+}
+
 uint64_t lmn__inputs_row_bytes(const struct lmn__inputs *inputs)
 {
     return lmn__fragment_reader_row_bytes(inputs->reader);

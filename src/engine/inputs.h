@@ -78,6 +78,9 @@ LMN_MUST_USE enum lmn_status lmn__input_rows_slice(const struct lmn__input_rows 
                                                    struct ArrowArray *array_out,
                                                    struct lmn_error *err);
 
+/* Is input number `i` a blob? */
+bool lmn__inputs_is_blob(const struct lmn__inputs *inputs, uint32_t i);
+
 /* Bytes that an average row takes in the files of the fragment; at least 1. */
 uint64_t lmn__inputs_row_bytes(const struct lmn__inputs *inputs);
 

@@ -144,6 +144,7 @@ def test_failed_row(leman, fill, path):
     check_values(path, without=[13])
     shown = leman("errors", path, "out", "--json").stdout.decode()
     assert '\\"13\\" is not for me' in shown
+    assert "\n    inputs: n=13\n" in leman("errors", path, "out").stdout.decode()
     assert (
         "\n    repeat: bad.test(table, row_ids=[13])\n"
         in leman("errors", path, "out").stdout.decode()
@@ -156,6 +157,7 @@ def test_crash(leman, fill, path):
     check_values(path, without=[13])
     shown = leman("errors", path, "out").stdout.decode()
     assert "signal 11" in shown
+    assert "\n    inputs: n=13\n" in shown
     assert "\n    repeat: crash.test(table, row_ids=[13])\n" in shown
 
 

@@ -54,6 +54,8 @@ def run_bad(table, act, **options):
     assert column(table, "out") == good()
     assert table.cells("out") == {"pending": 0, "ok": ROWS - 1, "failed": 1, "stale": 0}
     (record,) = errors(table, "out")
+    assert record["inputs"] == f"id={BAD}"
+    assert record["repeat"] == f"fill_bad.test(table, row_ids=[{BAD}])"
     return result, record
 
 
