@@ -247,6 +247,7 @@ class Tracked:
         self._ended = False
         self._met = False  # the tracker has answered
         self._began = time.monotonic()
+        self._note = admission.note
         self._wait_seconds = spec["options"]["wait_ms"] / 1000
         self._status = _first_status(self._id, admission)
         _here[self._id] = self
@@ -288,6 +289,8 @@ class Tracked:
             self._ended, status = True, self._last_words(error)
         if wanted:  # the tracker was started again, and nobody else knows them
             self._actor.take.remote(self._spec, self._values)
+        if self._note and "message" in status:
+            status["message"] = "; ".join(filter(None, (status["message"], self._note)))
         status = self._status | status
         status["error"] = _error_of(status["error"])
         self._note_startup(status)

@@ -22,12 +22,6 @@ def next_one(x: int) -> int:
     return x + 1
 
 
-@leman.udf(batch_size=4)
-def slow_one(x: int) -> int:
-    time.sleep(0.05)
-    return x + 1
-
-
 @leman.udf
 def killer(x: int) -> int:
     if x == 123:
@@ -55,6 +49,24 @@ class unloadable:
 def table(tmp_path, one_node):
     db = leman.connect(tmp_path)
     return db.create_table("t", pa.table({"x": range(ROWS)}), max_rows_per_fragment=200)
+
+
+@pytest.fixture
+def gate(tmp_path):
+    return tmp_path / "gate"
+
+
+@pytest.fixture
+def gated(gate):
+    """A function that waits for a file to appear from row 8 on."""
+
+    @leman.udf(batch_size=4)
+    def waits(x: int) -> int:
+        while x >= 8 and not gate.exists():
+            time.sleep(0.005)
+        return x + 1
+
+    return waits
 
 
 def values(table, name="y"):
@@ -136,29 +148,38 @@ def test_engine__setup_fails(table):
         table.backfill("y", engine="ray", concurrency=1)
 
 
-def test_engine__cancel_frees_all(table, one_node):
-    table.add_columns({"y": slow_one})
-    job = table.backfill_async("y", engine="ray", concurrency=2)
+def begin(table, function, **options):
+    """A job whose calls wait for the gate, with some rows computed."""
+    table.add_columns({"y": function})
+    job = table.backfill_async("y", engine="ray", concurrency=2, **options)
     wait_until(lambda: not job._core.wait(100) and job.status()["rows_computed"] >= 8)
-    assert applier_count(one_node) == 3
-    job.cancel()
+    return job
+
+
+def test_engine__cancel_frees_all(table, gated, gate, one_node):
+    """At once, whatever its calls are at."""
+    job = begin(table, gated)
+    wait_until(lambda: applier_count(one_node) == 3)  # those of tests before it have gone
+    job.cancel(now=True)
     with pytest.raises(leman.CancelledError):
         job.wait(60)
     wait_until(lambda: applier_count(one_node) == 0)
+    gate.touch()
     done = table.backfill("y", where="x < 50", concurrency=1)
     assert done.state == "done"
 
 
-def test_engine__seen_and_cancelled_from_elsewhere(table):
+def test_engine__seen_and_cancelled_from_elsewhere(table, gated, gate):
     """Another process finds the job by its record, and may stop it."""
-    table.add_columns({"y": slow_one})
-    job = table.backfill_async("y", engine="ray", concurrency=2, job_id="there")
-    wait_until(lambda: not job._core.wait(100) and job.status()["rows_computed"] >= 8)
+    job = begin(table, gated, job_id="there")
     code = f"""
-        import leman
+        import pathlib, leman
         job = leman.connect({os.path.dirname(table.uri)!r}).job("there")
         assert job.status()["state"] == "running", job.status()
         job.cancel()
+        while job.status()["state"] != "stopping":
+            pass
+        pathlib.Path({str(gate)!r}).touch()
         assert job.wait(60)["state"] == "stopped"
     """
     subprocess.run([sys.executable, "-c", textwrap.dedent(code)], check=True, timeout=120)
@@ -166,54 +187,65 @@ def test_engine__seen_and_cancelled_from_elsewhere(table):
         job.wait(60)
 
 
-def test_engine__outlives_its_client(table, tmp_path, one_node):
-    """A client that goes leaves the job to the cluster."""
-    script = tmp_path / "client.py"
-    script.write_text(
-        textwrap.dedent(f"""
-        import time, ray, leman
+WAITS = """
+        import os, pathlib, signal, threading, time, ray, leman
+
+        GATE = pathlib.Path({gate!r})
 
         @leman.udf(batch_size=4)
-        def slow_here(x: int) -> int:
-            time.sleep(0.02)
+        def waits_here(x: int) -> int:
+            while x >= 8 and not GATE.exists():
+                time.sleep(0.005)
             return x + 1
 
-        ray.init(address={one_node.get_runtime_context().gcs_address!r}, logging_level="error")
-        table = leman.open({table.uri!r})
-        table.add_columns({{"y": slow_here}})
+        ray.init(address={address!r}, logging_level="error")
+        table = leman.open({uri!r})
+        table.add_columns({{"y": waits_here}})
+"""
+
+
+@pytest.fixture
+def client(table, gate, tmp_path, one_node):
+    """Runs a program of a user, which has a table with a column whose calls wait for the gate."""
+
+    def run(code):
+        address = one_node.get_runtime_context().gcs_address
+        head = WAITS.format(gate=str(gate), address=address, uri=table.uri)
+        script = tmp_path / "client.py"
+        script.write_text(textwrap.dedent(head + code))
+        command = [sys.executable, str(script)]
+        return subprocess.run(
+            command, check=True, timeout=120, stdout=subprocess.PIPE, text=True
+        ).stdout
+
+    return run
+
+
+def test_engine__outlives_its_client(table, client, gate, tmp_path):
+    """A client that goes leaves the job to the cluster."""
+    client("""
         job = table.backfill_async("y", engine="ray", concurrency=4, job_id="left")
-        while job._core.wait(100) is False and job.status()["rows_computed"] < 8:
-            pass
-        """)
-    )
-    subprocess.run([sys.executable, str(script)], check=True, timeout=120)
-    table.refresh()
-    job = leman.connect(tmp_path).job("left")
-    assert job.wait(60)["state"] == "done"
+        while job.status()["rows_computed"] < 8:
+            assert not job._core.wait(100)
+    """)
+    gate.touch()
+    assert leman.connect(tmp_path).job("left").wait(60)["state"] == "done"
     table.refresh()
     assert values(table) == list(range(1, ROWS + 1))
 
 
-def test_engine__interrupt_stops(table, tmp_path, one_node):
+def test_engine__interrupt_stops(client, one_node):
     """Ctrl-C checkpoints and stops, as on one machine."""
-    script = tmp_path / "client.py"
-    script.write_text(
-        textwrap.dedent(f"""
-        import os, signal, threading, time, ray, leman
-
-        @leman.udf(batch_size=4)
-        def slow_here(x: int) -> int:
-            time.sleep(0.05)
-            return x + 1
-
-        ray.init(address={one_node.get_runtime_context().gcs_address!r}, logging_level="error")
-        table = leman.open({table.uri!r})
-        table.add_columns({{"y": slow_here}})
+    said = client("""
+        def await_status(check):
+            while not table.jobs() or not check(table.jobs()[0].status()):
+                time.sleep(0.02)
 
         def interrupt():
-            while not table.jobs() or table.jobs()[0].status()["rows_computed"] < 8:
-                time.sleep(0.05)
+            await_status(lambda status: status["rows_computed"] >= 8)
             os.kill(os.getpid(), signal.SIGINT)
+            await_status(lambda status: status["state"] == "stopping")
+            GATE.touch()
 
         threading.Thread(target=interrupt, daemon=True).start()
         try:
@@ -221,12 +253,8 @@ def test_engine__interrupt_stops(table, tmp_path, one_node):
         except KeyboardInterrupt as error:
             assert "goes on" in str(error), error
             print("stopped")
-        """)
-    )
-    done = subprocess.run(
-        [sys.executable, str(script)], check=True, timeout=120, stdout=subprocess.PIPE, text=True
-    )
-    assert "stopped" in done.stdout
+    """)
+    assert "stopped" in said
     wait_until(lambda: applier_count(one_node) == 0)
 
 

@@ -55,29 +55,33 @@ def table(tmp_path):
     return db.create_table("t", pa.table({"x": range(ROWS)}), max_rows_per_fragment=80)
 
 
-@leman.udf(batch_size=4, data_type=pa.string())
-def where_am_i(x: int) -> str:
-    """Where a row is computed, and when: its calls sleep, so that both nodes have their share."""
-    began = time.time()
-    time.sleep(0.05)
-    return f"{os.getppid()} {began} {time.time()}"
+@pytest.fixture
+def gate(tmp_path):
+    return tmp_path / "gate"
 
 
-@leman.udf(batch_size=4, checkpoint_size=4)
-def slow_one(x: int) -> int:
-    time.sleep(0.05)
-    return x + 1
+def gated(gate):
+    """A function that waits for a file to appear in the second half of each fragment."""
+
+    @leman.udf(batch_size=4, checkpoint_size=4)
+    def waits(x: int) -> int:
+        while x % 80 >= 40 and not gate.exists():
+            time.sleep(0.005)
+        return x + 1
+
+    return waits
 
 
-def begin(table, **options):
-    """A job with some rows computed."""
-    table.add_columns({"y": slow_one})
+def begin(table, gate, **options):
+    """A job with some rows computed, whose other calls wait for the gate."""
+    table.add_columns({"y": gated(gate)})
     job = table.backfill_async("y", engine="ray", **options)
     wait_until(lambda: not job._core.wait(100) and job.status()["rows_checkpointed"] >= 16)
     return job
 
 
-def check_done(table, job):
+def check_done(table, job, gate):
+    gate.touch()
     assert job.wait(120).state == "done"
     assert values(table) == list(range(1, ROWS + 1))
 
@@ -92,32 +96,37 @@ def actor_pid(name):
     return None
 
 
-def test_nodes__both_work_at_once(table, nodes):
-    """A sleeping function runs on both nodes at the same time."""
-    table.add_columns({"place": where_am_i})
-    result = table.backfill("place", engine="ray", num_cpus=2, concurrency=2)
+def test_nodes__both_work_at_once(table, nodes, tmp_path):
+    """A function runs on both nodes at the same time: its calls wait for those of the other."""
+    met = tmp_path / "met"
+    met.mkdir()
+
+    @leman.udf(batch_size=4)
+    def meets(x: int) -> int:
+        (met / str(os.getppid())).touch()
+        while len(os.listdir(met)) < 2:
+            time.sleep(0.005)
+        return os.getppid()
+
+    table.add_columns({"place": meets})
+    result = table.backfill("place", engine="ray", num_cpus=2, concurrency=2, timeout=120)
     assert result.state == "done"
-    calls = {}
-    for text in values(table, "place"):
-        agent, began, ended = text.split()
-        calls.setdefault(agent, []).append((float(began), float(ended)))
-    assert len(calls) == 2
-    spans = [(min(b for b, _ in times), max(e for _, e in times)) for times in calls.values()]
-    assert max(b for b, _ in spans) < min(e for _, e in spans)
+    assert {str(place) for place in values(table, "place")} == set(os.listdir(met))
 
 
-def test_nodes__segments_elsewhere(table, nodes):
+def test_nodes__segments_elsewhere(table, nodes, gate):
     """Workers on other nodes than the tracker's write objects of their own."""
-    job = begin(table, num_cpus=2, concurrency=2)
+    job = begin(table, gate, num_cpus=2, concurrency=2)
     fills = os.path.join(table.uri, "_leman", "fills")
     found = [name for _, _, names in os.walk(fills) for name in names]
     assert any(".hold." in name for name in found), found
-    check_done(table, job)
+    check_done(table, job, gate)
 
 
 @pytest.mark.soak
-def test_nodes__labels_and_resources_pick_nodes(table, nodes, cluster):
-    table.add_columns({"y": slow_one})
+def test_nodes__labels_and_resources_pick_nodes(table, nodes, gate):
+    gate.touch()
+    table.add_columns({"y": gated(gate)})
     result = table.backfill(
         "y", engine="ray", concurrency=2, node_labels={"pool": "p1"}, resources={"worker1": 4}
     )
@@ -130,47 +139,47 @@ def test_nodes__labels_and_resources_pick_nodes(table, nodes, cluster):
     assert [job.id for job in table.jobs()] == [job_id]
 
 
-def test_nodes__worker_killed(table, nodes):
+def test_nodes__worker_killed(table, nodes, gate):
     """An applier and its worker die: another takes its place."""
-    job = begin(table, num_cpus=2, concurrency=2)
+    job = begin(table, gate, num_cpus=2, concurrency=2)
     os.kill(actor_pid("Applier"), signal.SIGKILL)
-    check_done(table, job)
-    assert job.status()["worker_deaths"] >= 1
+    wait_until(lambda: not job._core.wait(100) and job.status()["worker_deaths"] >= 1)
+    check_done(table, job, gate)
     assert any("connection to its node" in event["text"] for event in job.events())
 
 
-def test_nodes__node_killed(table, nodes, cluster):
+def test_nodes__node_killed(table, nodes, cluster, gate):
     """A node dies in mid-job: its workers come back on another."""
-    job = begin(table, num_cpus=1, concurrency=4)
+    job = begin(table, gate, num_cpus=1, concurrency=4)
     victim = nodes[0]
     cluster.remove_node(victim, allow_graceful=False)
-    check_done(table, job)
+    check_done(table, job, gate)
 
 
-def test_nodes__tracker_killed(table, nodes):
+def test_nodes__tracker_killed(table, nodes, gate):
     """The tracker dies: Ray starts it again, and it goes on from the journal."""
-    job = begin(table, num_cpus=2, concurrency=2)
+    job = begin(table, gate, num_cpus=2, concurrency=2)
     kept = job.status()["rows_checkpointed"]
     first = actor_pid("Tracker")
     os.kill(first, signal.SIGKILL)
-    check_done(table, job)
+    check_done(table, job, gate)
     assert job.status()["rows_resumed"] >= kept
     assert job.status()["rows_computed"] <= ROWS - kept
 
 
-def test_nodes__client_killed(table, nodes, cluster, tmp_path):
+def test_nodes__client_killed(table, nodes, cluster, gate, tmp_path):
     """The driver process dies: the job goes on, and another process finds it."""
     script = tmp_path / "client.py"
     script.write_text(
         textwrap.dedent(f"""
-        import sys
+        import pathlib, sys
         sys.path.insert(0, {os.path.dirname(__file__)!r})
         import ray, leman
-        from test_nodes import slow_one
+        from test_nodes import gated
 
         ray.init(address={cluster.address!r}, logging_level="error")
         table = leman.open({table.uri!r})
-        table.add_columns({{"y": slow_one}})
+        table.add_columns({{"y": gated(pathlib.Path({str(gate)!r}))}})
         table.backfill("y", engine="ray", num_cpus=2, concurrency=2, job_id="orphan")
         """)
     )
@@ -185,6 +194,7 @@ def test_nodes__client_killed(table, nodes, cluster, tmp_path):
     wait_until(computes, 60)
     client.kill()
     client.wait()
+    gate.touch()
     assert job.id == "orphan"
     assert job.wait(60)["state"] == "done"
     table.refresh()
@@ -192,12 +202,13 @@ def test_nodes__client_killed(table, nodes, cluster, tmp_path):
 
 
 @pytest.mark.soak
-def test_nodes__cluster_lost(table, nodes, cluster):
+def test_nodes__cluster_lost(table, nodes, gate):
     """Tracker and workers die for good: the same call goes on, on the other engine too."""
     import ray
 
-    job = begin(table, num_cpus=2, concurrency=2)
+    job = begin(table, gate, num_cpus=2, concurrency=2)
     ray.kill(job._core._actor)
+    gate.touch()
     with pytest.raises(leman.UnavailableError, match="its tracker ended"):
         job.wait(60)
     kept = table.jobs()[0].status()["rows_checkpointed"]
@@ -221,7 +232,7 @@ def state_of(pid):
         return "Z"
 
 
-def test_nodes__zombie_is_fenced(table, nodes, tmp_path):
+def test_nodes__zombie_is_fenced(table, nodes, gate, tmp_path):
     """A worker whose applier is dead goes on when its rows have been computed by another: what it
     then writes changes nothing."""
     note = tmp_path / "zombie"
@@ -243,7 +254,7 @@ def test_nodes__zombie_is_fenced(table, nodes, tmp_path):
     applier, zombie = map(int, note.read_text().split())
     wait_until(lambda: state_of(zombie) == "T")
     os.kill(applier, signal.SIGKILL)
-    check_done(table, job)
+    check_done(table, job, gate)
     assert job.status()["worker_deaths"] == 1
     version = table.version
     os.kill(zombie, signal.SIGCONT)

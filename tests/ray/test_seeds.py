@@ -64,8 +64,8 @@ def test_seeds__gpu_function(table):
 def test_seeds__gpu_fractions(table):
     table.add_columns({"embeddings": my_gpu_udf})
     job = table.backfill_async("embeddings", engine="ray", concurrency=4, num_gpus=0.5)
-    assert job.status()["message"] == "the tracker starts"
     assert job.wait(60).state == "done"
+    assert "instead of" not in job.status()["message"]  # all of them fit
 
 
 # Symptom: a job hangs at 0 %
@@ -76,6 +76,7 @@ def test_seeds__more_than_fits_shrinks(table):
     job = table.backfill_async("upper", engine="ray", concurrency=64)
     assert "7 workers instead of 64: each needs 1 CPU" in job.status()["message"]
     assert job.wait(60).state == "done"
+    assert "7 workers instead of 64" in job.status()["message"]
 
 
 def test_seeds__what_never_fits_is_refused_with_the_sum(table):
@@ -100,17 +101,17 @@ def test_seeds__what_others_hold_is_named(table, one_node):
     holder = Holder.remote()
     one_node.get(holder.ready.remote())
     table.add_columns({"embeddings": my_gpu_udf})
-    job = table.backfill_async("embeddings", engine="ray", concurrency=1, wait_timeout=9)
+    job = table.backfill_async("embeddings", engine="ray", concurrency=1, wait_timeout=12)
     seen = []
 
     def is_named():
         job._core.wait(100)
         seen.append(job.status()["message"])
-        return "s of 9 s for a worker: each needs 1 CPU, 1 GPU; most is free" in seen[-1]
+        return "s of 12 s for a worker: each needs 1 CPU, 1 GPU; most is free" in seen[-1]
 
     wait_until(is_named)
     assert "0 GPU of" in seen[-1] and seen[-1].endswith("2 GPU")
-    with pytest.raises(leman.UnavailableError, match="waited 9 s for a worker: each needs"):
+    with pytest.raises(leman.UnavailableError, match="waited 12 s for a worker: each needs"):
         job.wait(60)
     one_node.kill(holder)
     assert table.backfill("embeddings", engine="ray", concurrency=1).state == "done"

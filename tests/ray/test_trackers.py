@@ -55,7 +55,7 @@ def begin(table, function, **options):
 
 def test_trackers__the_next_job_has_warm_workers(table, one_node):
     table.add_columns({"y": process, "z": process_again})
-    table.backfill("y", engine="ray", concurrency=1)
+    table.backfill("y", engine="ray", concurrency=1, keep_warm=True)
     table.backfill("z", engine="ray", concurrency=1, keep_warm=False)
     assert len(set(values(table, "y"))) == 1
     assert values(table, "y") == values(table, "z")
@@ -65,8 +65,8 @@ def test_trackers__the_next_job_has_warm_workers(table, one_node):
 def test_trackers__more_and_fewer_workers(table, one_node):
     """Those that wait are taken first; those that are too many go."""
     table.add_columns({"y": process, "z": process_again})
-    table.backfill("y", engine="ray", concurrency=3)
-    assert table.backfill("z", engine="ray", concurrency=1).state == "done"
+    table.backfill("y", engine="ray", concurrency=3, keep_warm=True)
+    assert table.backfill("z", engine="ray", concurrency=1, keep_warm=True).state == "done"
     wait_until(lambda: applier_count(one_node) == 2)
     again = table.backfill("z", engine="ray", concurrency=2, recompute=True, keep_warm=False)
     assert again.rows_committed == ROWS

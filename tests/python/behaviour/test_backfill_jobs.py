@@ -77,6 +77,7 @@ def test_jobs__cancelled_and_resumed(table, gate, gated, concurrency):
     job = table.backfill_async("out", concurrency=concurrency)
     until(lambda: job.status()["rows_computed"] >= 10)
     job.cancel()
+    until(lambda: job.status()["state"] == "stopping")
     gate.touch()
     with pytest.raises(leman.CancelledError, match="the same backfill goes on") as caught:
         job.wait(60)
