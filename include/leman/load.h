@@ -85,10 +85,10 @@ LMN_API LMN_MUST_USE enum lmn_status lmn_table_load_stage(struct lmn_table *tabl
 
 /*
  * Append what several processes have staged, in this order and as one commit. `options` may be
- * NULL; its message counts.
+ * NULL; its message counts. What has been committed stays as it is when it is committed again.
  *
  * LMN_E_INVALID   a text is no stage of this table, or its files are gone
- * LMN_E_CONFLICT  others have changed the columns meanwhile
+ * LMN_E_CONFLICT  others have changed the columns meanwhile, or have committed some of it
  */
 LMN_API LMN_MUST_USE enum lmn_status lmn_table_load_commit(struct lmn_table *table,
                                                            const char *const *staged,

@@ -437,3 +437,11 @@ def version_of(function, version=None):
     name = getattr(function, "__qualname__", type(function).__qualname__)
     walk.put("version", name, str(version))
     return walk.hash.hexdigest()
+
+
+def contents_of(value):
+    """64 hexadecimal digits of any value, with the state of every object that it refers to."""
+    walk = Walk()
+    walk._deep = True
+    walk.value(value)
+    return walk.hash.hexdigest()

@@ -169,14 +169,14 @@ class Generators(Source):
     def __init__(self, sources):
         if callable(sources) or not isinstance(sources, (list, tuple)):
             sources = [sources]
-        self._sources = list(sources)
+        self.sources = list(sources)
 
     @property
     def parts(self):
-        return [(f"generator {number}", 0) for number in range(len(self._sources))]
+        return [(f"generator {number}", 0) for number in range(len(self.sources))]
 
     def open(self, number):
-        source = self._sources[number]
+        source = self.sources[number]
         return source() if callable(source) else source
 
 

@@ -5,12 +5,14 @@ Tasks read and write the table's files themselves. They are plain tasks, not Ray
 of it works through Ray Client (``ray://``) too.
 """
 
+from contextlib import contextmanager
 from dataclasses import replace
 
 from leman import _core, shipping
 from leman.ingest import Generators, LoadResult, Source
 from leman.placement import place_of
 from leman.ray_engine import connect
+from leman.ray_loads import Notes, commit, run_groups, stage
 from leman.ray_options import FileOptions, RayOptions, ReadOptions
 
 
@@ -72,32 +74,57 @@ class RayRunner:
             return self._load(data, options)
         return self._table.append(data, **self._file_options.write_options(), **options)
 
-    def append_from(self, sources, **options):
+    def append_from(self, sources, again=False, **options):
         """Append what generators give, several at once by tasks, as one version: all of it or
-        nothing."""
-        found = self._run(Generators(sources), options, _stage_some)
-        results = [result for result, _ in found]
-        self._table._core.load_commit([staged for _, staged in found])
-        counts = _sum(results)
-        return replace(counts, commits=1 if counts.rows else 0, rows_committed=counts.rows)
+        nothing.
+
+        A call that was stopped or has failed goes on when it is made again with the same sources:
+        those that were read to their end are not read again. `again` begins anew.
+        """
+        source = Generators(sources)
+        notes = Notes(self._table, source.sources)
+        if again:
+            notes.clear()
+        before = notes.read()
+        known = {number for stage in before for number in stage.numbers}
+        left = [number for number in range(len(source.parts)) if number not in known]
+        stages = before + (self._stage(source, left, options, notes) if left else [])
+        if not commit(self._table, stages, is_noted=bool(before)):
+            return self.append_from(sources, again=True, **options)
+        notes.clear()
+        rows = sum(stage.result.rows for stage in stages)
+        counts = _sum([stage.result for stage in stages[len(before) :]])
+        counts = replace(counts, parts=len(source.parts), parts_before=len(known))
+        return replace(counts, commits=1 if rows else 0, rows_committed=rows)
+
+    def _stage(self, source, numbers, options, notes):
+        """What tasks have written of these generators, noted as it comes."""
+        stages = []
+
+        def heard(stage):
+            notes.add(stage)
+            stages.append(stage)
+
+        with self._tasks(source, _stage_some, options) as (ray, start, most):
+            run_groups(ray, start, numbers, most, heard)
+        return stages
 
     def _load(self, source, options):
-        return _sum(self._run(source, options, _load_some))
-
-    def _run(self, source, options, call):
-        """What tasks give that have some parts of a source each; in the order of their first."""
-        ray = connect()
         count = len(source.parts)
-        tasks = min(count, self._ray_options.max_parallelism)
-        packed = shipping.pack_source(ray, self._table, source, tasks)
+        with self._tasks(source, _load_some, options) as (ray, start, most):
+            return _sum(ray.get([start(list(range(i, count, most))) for i in range(most)]))
+
+    @contextmanager
+    def _tasks(self, source, call, options):
+        """(Ray, what starts a task for some parts of the source, how many at once)."""
+        ray = connect()
+        most = min(len(source.parts), self._ray_options.max_parallelism)
+        packed = shipping.pack_source(ray, self._table, source, most)
         options = self._file_options.write_options() | options
         task = ray.remote(num_cpus=1, max_retries=0)(call)
         place = place_of(self._table), self._table._branch
-        running = [
-            task.remote(place, packed, list(range(i, count, tasks)), options) for i in range(tasks)
-        ]
         try:
-            return ray.get(running)
+            yield ray, lambda numbers: task.remote(place, packed, numbers, options), most
         except ray.exceptions.RayTaskError as error:
             cause = error.cause
             raise cause if isinstance(cause, _core.LemanError) else error from None
@@ -175,9 +202,9 @@ def _load_some(place, packed, numbers, options):
 
 
 def _stage_some(place, packed, numbers, options):
-    """A task: write these parts of a source, and commit nothing; (result, what to commit)."""
+    """A task: write these parts of a source, and commit nothing."""
     table, source = _unpack(place, packed, numbers)
-    return table._stage(source, max_parallelism=1, **options)
+    return stage(table, source, numbers, options)
 
 
 def _sum(results):

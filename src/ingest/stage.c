@@ -2,7 +2,9 @@
 /*
  * Rows that are written and in no version yet. A stage is a Transaction of Lance that appends their
  * fragments, as hexadecimal digits: what a commit would write, had it happened. Several of them are
- * committed as one, from the oldest version that any of them was written for.
+ * committed as one, from the oldest version that any of them was written for. The commit notes a
+ * token of each, so that a process that does not know whether its commit has happened may make it
+ * again.
  */
 #include "ingest/stage.h"
 
@@ -10,6 +12,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/hash.h"
 #include "base/text.h"
 #include "table/change.h"
 #include "table/load_note.h"
@@ -102,32 +105,61 @@ static enum lmn_status check_files(struct lmn_store *store, const struct lmn__pb
     return LMN_OK;
 }
 
-static enum lmn_status gather(struct lmn_table *table, const char *const *staged, uint32_t count,
-                              struct lmn__arena *arena, struct lmn__change *change,
-                              struct lmn_error *err)
-{
-    struct lmn__pb_transaction *stage = lmn__arena_array(arena, count, sizeof *stage);
-    enum lmn_status st = stage != NULL ? LMN_OK : lmn__arena_fail(arena, "stages", err);
+/* The stages of a commit. */
+struct gathered {
+    struct lmn__change change;
+    struct lmn__load_note note; /* a token for each stage that has rows */
+    uint32_t noted;             /* how many of them the table has */
+};
 
+/* Decode the stages, and count what they have; *stage_out has `count` of them. */
+static enum lmn_status decode_all(struct lmn_table *table, const char *const *staged,
+                                  uint32_t count, struct lmn__arena *arena,
+                                  struct gathered *gathered, struct lmn__pb_transaction **stage_out,
+                                  struct lmn_error *err)
+{
+    struct lmn__manifest *manifest = lmn__table_manifest(table);
+    struct lmn__pb_transaction *stage = lmn__arena_array(arena, count, sizeof *stage);
+    uint64_t *token = lmn__arena_array(arena, count, sizeof *token);
+    enum lmn_status st = LMN_OK;
+
+    if (stage == NULL || token == NULL)
+        st = lmn__arena_fail(arena, "stages", err);
     for (uint32_t i = 0; st == LMN_OK && i < count; i++) {
         st = lmn__stage_decode(staged[i], arena, &stage[i], err);
-        if (st == LMN_OK && stage[i].read_version > change->read_version)
+        if (st == LMN_OK && stage[i].read_version > lmn_table_version(table))
             st = lmn_fail(err, LMN_E_INVALID, "%.200s has no version %llu yet, of a staged load",
                           table->store->name, (unsigned long long)stage[i].read_version);
-        if (st == LMN_OK)
-            st = check_files(table->store, stage[i].append, err);
-        if (st == LMN_OK)
-            change->added_count += stage[i].append->fragments.count;
+        if (st != LMN_OK || stage[i].append->fragments.count == 0)
+            continue;
+        token[gathered->note.token_count] = lmn__hash64(staged[i], strlen(staged[i]));
+        gathered->noted += lmn__load_note_has(manifest, token[gathered->note.token_count++]);
+        gathered->change.added_count += stage[i].append->fragments.count;
     }
-    if (st != LMN_OK)
+    gathered->note.token = token;
+    *stage_out = stage;
+    lmn__manifest_release(manifest);
+    return st;
+}
+
+static enum lmn_status gather(struct lmn_table *table, const char *const *staged, uint32_t count,
+                              struct lmn__arena *arena, struct gathered *gathered,
+                              struct lmn_error *err)
+{
+    struct lmn__change *change = &gathered->change;
+    struct lmn__pb_transaction *stage;
+    enum lmn_status st = decode_all(table, staged, count, arena, gathered, &stage, err);
+
+    if (st != LMN_OK || gathered->noted == gathered->note.token_count)
         return st;
     change->added = lmn__arena_array(arena, change->added_count + 1, sizeof *change->added);
     if (change->added == NULL)
         return lmn__arena_fail(arena, "fragments", err);
     change->added_count = 0;
-    for (uint32_t i = 0; i < count; i++) {
+    for (uint32_t i = 0; st == LMN_OK && i < count; i++) {
         const struct lmn__pb_list *fragments = &stage[i].append->fragments;
 
+        st = check_files(table->store, stage[i].append, err);
         if (stage[i].read_version < change->read_version)
             change->read_version = stage[i].read_version;
         if (fragments->count > 0)
@@ -135,7 +167,7 @@ static enum lmn_status gather(struct lmn_table *table, const char *const *staged
                    fragments->count * sizeof *change->added);
         change->added_count += fragments->count;
     }
-    return LMN_OK;
+    return st;
 }
 
 enum lmn_status lmn_table_load_commit(struct lmn_table *table, const char *const *staged,
@@ -143,8 +175,7 @@ enum lmn_status lmn_table_load_commit(struct lmn_table *table, const char *const
                                       const struct lmn_write_options *options,
                                       struct lmn_error *err)
 {
-    const struct lmn__load_note note = { 0 };
-    struct lmn__change change = { .kind = LMN__CHANGE_APPEND, .note = &note };
+    struct gathered gathered = { .change.kind = LMN__CHANGE_APPEND };
     struct lmn__arena arena;
     bool again;
     enum lmn_status st = lmn_table_refresh(table, err);
@@ -153,15 +184,16 @@ enum lmn_status lmn_table_load_commit(struct lmn_table *table, const char *const
         st = lmn_fail(err, LMN_E_INVALID, "%u stages are more than %d", staged_count, STAGES_MAX);
     if (st != LMN_OK || staged_count == 0)
         return st;
+    gathered.change.note = &gathered.note;
+    gathered.change.read_version = lmn_table_version(table);
     if (options != NULL) {
-        change.message = options->message;
-        change.unsynced = options->unsynced;
+        gathered.change.message = options->message;
+        gathered.change.unsynced = options->unsynced;
     }
     lmn__arena_init(&arena, table->env, 0);
-    change.read_version = lmn_table_version(table);
-    st = gather(table, staged, staged_count, &arena, &change, err);
-    if (st == LMN_OK && change.added_count > 0)
-        st = lmn__change_commit(table, &change, &again, err);
+    st = gather(table, staged, staged_count, &arena, &gathered, err);
+    if (st == LMN_OK && gathered.noted < gathered.note.token_count)
+        st = lmn__change_commit(table, &gathered.change, &again, err);
     lmn__arena_deinit(&arena);
     return st;
 }

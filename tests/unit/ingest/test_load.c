@@ -267,6 +267,27 @@ static bool stop_at_once(void *self, const struct lmn_load_progress *progress)
     return false;
 }
 
+/* Two stages that are committed stay so; together with another one they are refused. */
+static void check_committed_once(struct lmn_table *table, const struct lmn_load_source *source,
+                                 const char *const *staged)
+{
+    const char *three[3] = { staged[0], staged[1] };
+    uint64_t version = lmn_table_version(table);
+    struct lmn_error err;
+    char *other;
+
+    CHECK_STATUS(lmn_table_load_commit(table, staged, 2, NULL, &err), LMN_OK, &err);
+    CHECK_STATUS(lmn_table_load_commit(table, staged + 1, 1, NULL, &err), LMN_OK, &err);
+    CHECK_STATUS(lmn_table_load_stage(table, source, NULL, &other, NULL, &err), LMN_OK, &err);
+    three[2] = other;
+    CHECK_STATUS(lmn_table_load_commit(table, three, 3, NULL, &err), LMN_E_CONFLICT, &err);
+    CHECK_HAS(err.message, "loaded the same parts");
+    CHECK_EQ(lmn_table_version(table), version);
+    CHECK_STATUS(lmn_table_load_commit(table, &three[2], 1, NULL, &err), LMN_OK, &err);
+    CHECK_EQ(lmn_table_version(table), version + 1);
+    lmn_text_free(other);
+}
+
 /* What several loads have staged becomes rows in one commit, also when others append meanwhile. */
 static void test_load__staged(void **state)
 {
@@ -298,6 +319,7 @@ static void test_load__staged(void **state)
     CHECK_EQ(lmn_table_version(table), version + 1);
     CHECK_STATUS(lmn_table_count(table, NULL, &rows, &err), LMN_OK, &err);
     CHECK_EQ(rows, 4 * 60);
+    check_committed_once(table, &source, (const char *const *)staged);
     lmn_text_free(staged[0]);
     lmn_text_free(staged[1]);
     lmn_table_release(table);

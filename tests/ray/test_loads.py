@@ -1,0 +1,165 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Generators that tasks of a cluster load: as one version, and none of them twice."""
+
+import subprocess
+import sys
+import textwrap
+from functools import partial
+from pathlib import Path
+
+import leman
+import pyarrow as pa
+import pytest
+from leman import RayOptions, ray_loads
+from test_engine import values, wait_until
+
+SOURCES, ROWS = 5, 20
+
+
+def counted(folder, number):
+    """Some rows, or an error among them while a file asks for it; every call is counted."""
+    with open(folder / f"calls-{number}", "a") as file:
+        file.write("x")
+    yield pa.table({"x": range(ROWS * number, ROWS * number + 5)})
+    if (folder / f"breaks-{number}").exists():
+        raise ValueError(f"generator {number} breaks")
+    yield pa.table({"x": range(ROWS * number + 5, ROWS * (number + 1))})
+
+
+@pytest.fixture
+def table(tmp_path, one_node, monkeypatch):
+    monkeypatch.setattr(ray_loads, "GROUP_SECONDS", 0)  # each generator has a task of its own
+    return leman.connect(tmp_path).create_table("n", schema=pa.schema([("x", pa.int64())]))
+
+
+@pytest.fixture
+def load(table, tmp_path):
+    def call(**options):
+        sources = [partial(counted, tmp_path, number) for number in range(SOURCES)]
+        return table.ray(RayOptions(max_parallelism=1)).append_from(sources, **options)
+
+    return call
+
+
+@pytest.fixture
+def broken(load, tmp_path):
+    """A load whose fourth generator has raised."""
+    (tmp_path / "breaks-3").touch()
+    with pytest.raises(Exception, match="generator 3 breaks"):
+        load()
+    (tmp_path / "breaks-3").unlink()
+
+
+def calls(folder):
+    return [
+        len(path.read_text()) if (path := folder / f"calls-{number}").exists() else 0
+        for number in range(SOURCES)
+    ]
+
+
+def check_loaded(table, times=1):
+    assert sorted(values(table, "x")) == sorted(times * list(range(SOURCES * ROWS)))
+
+
+def notes(table):
+    return sorted(Path(table.path, "_leman/loads").glob("*/*.json"))
+
+
+def test_loads__go_on_after_a_failure(table, load, broken, tmp_path):
+    before = table.version
+    assert len(table) == 0 and calls(tmp_path) == [1, 1, 1, 1, 0]
+    result = load()
+    assert calls(tmp_path) == [1, 1, 1, 2, 1]
+    assert (result.parts, result.parts_before, result.parts_done) == (5, 3, 2)
+    assert (result.rows, result.rows_committed, result.commits) == (2 * ROWS, 5 * ROWS, 1)
+    assert table.version == before + 1
+    check_loaded(table)
+    assert values(table, "x") == list(range(SOURCES * ROWS))  # in the order of the generators
+    assert notes(table) == []
+    load()  # a load that is done is another one when it is made again
+    check_loaded(table, 2)
+
+
+def test_loads__begin_anew_when_told(table, load, broken, tmp_path):
+    assert load(again=True).parts_before == 0
+    assert calls(tmp_path) == [2, 2, 2, 2, 1]
+    check_loaded(table)
+
+
+def test_loads__committed_once(table, load, broken, monkeypatch):
+    """Killed between the commit and the end of its notes, it finds that all is there."""
+    with monkeypatch.context() as patched:
+
+        def die(notes):
+            raise SystemExit("killed")
+
+        patched.setattr(ray_loads.Notes, "clear", die)
+        with pytest.raises(SystemExit):
+            load()
+    version = table.version
+    result = load()
+    assert (result.parts_before, result.rows_committed) == (5, 5 * ROWS)
+    assert table.version == version and notes(table) == []
+    check_loaded(table)
+
+
+def test_loads__notes_that_are_no_use(table, load, broken, tmp_path):
+    """A note that is cut is none; files that are gone are written again."""
+    first, second, _ = notes(table)
+    first.write_text(first.read_text()[:-40])
+    second.write_text("{}")
+    for path in Path(table.path, "data").iterdir():
+        path.unlink()
+    assert load().parts_before == 0
+    assert calls(tmp_path) == [3, 3, 2, 3, 2]
+    check_loaded(table)
+
+
+def test_loads__small_generators_share_tasks(table, load, monkeypatch):
+    monkeypatch.setattr(ray_loads, "GROUP_SECONDS", 600)
+    load()
+    check_loaded(table)
+    assert table.info()["num_fragments"] == 2  # the first shows how long one takes
+
+
+CLIENT = """
+    import sys
+    from functools import partial
+    from pathlib import Path
+    import leman, ray
+    from leman import RayOptions, ray_loads
+
+    ray_loads.GROUP_SECONDS = 0
+    FOLDER = Path({folder!r})
+
+    def numbers(number):
+        with open(FOLDER / f"calls-{{number}}", "a") as file:
+            file.write("x")
+        while number == 3 and not (FOLDER / "gate").exists():
+            pass
+        yield [{{"x": 20 * number + i}} for i in range(20)]
+
+    ray.init({address!r}, logging_level="error", log_to_driver=False)
+    table = leman.open({uri!r})
+    sources = [partial(numbers, number) for number in range(5)]
+    table.ray(RayOptions(max_parallelism=2)).append_from(sources)
+"""
+
+
+def test_loads__go_on_after_a_kill(table, tmp_path, one_node):
+    """The driver is killed while a generator runs; another process makes the same call."""
+    address = one_node.get_runtime_context().gcs_address
+    script = tmp_path / "client.py"
+    code = CLIENT.format(folder=str(tmp_path), address=address, uri=table.uri)
+    script.write_text(textwrap.dedent(code))
+    client = subprocess.Popen([sys.executable, str(script)])
+    wait_until(lambda: len(notes(table)) == 4, 90)
+    client.kill()
+    client.wait()
+    (tmp_path / "gate").touch()
+    subprocess.run([sys.executable, str(script)], check=True, timeout=120)
+    before = table.version
+    table.refresh()
+    assert table.version == before + 1
+    assert calls(tmp_path) == [1, 1, 1, 2, 1]
+    check_loaded(table)
