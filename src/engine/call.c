@@ -38,10 +38,20 @@ static enum lmn_status ask_engine(struct lmn__serving *serving,
     return st;
 }
 
+/* An answer has come: the time since the one before was waiting if that refused calls. */
+static void note_wait(struct lmn__serving_call *own, bool refused)
+{
+    uint64_t now_ns = lmn__clock_monotonic_ns();
+
+    if (own->refused_ns != 0)
+        own->waited_ns += now_ns - own->refused_ns;
+    own->refused_ns = refused ? now_ns : 0;
+}
+
 enum lmn_status lmn_call_permit(const struct lmn_call *call, const struct lmn_permit_ask *ask,
                                 struct lmn_permit *permit_out, struct lmn_error *err)
 {
-    const struct lmn__serving_call *own = call->job;
+    struct lmn__serving_call *own = call->job;
     struct lmn__permit_message permit = { .calls = ask->calls,
                                           .tokens = ask->tokens,
                                           .done = ask->done,
@@ -56,6 +66,7 @@ enum lmn_status lmn_call_permit(const struct lmn_call *call, const struct lmn_pe
     /* A limit of time is one of calls, and not of what they wait for. */
     atomic_store(&page->call_began_ns, 0);
     st = ask_engine(own->serving, &permit, &answer, err);
+    note_wait(own, ask->calls > answer.calls);
     atomic_store(&page->call_began_ns, began_ns != 0 ? lmn__clock_monotonic_ns() : 0);
     *permit_out = (struct lmn_permit){ .calls = answer.calls,
                                        .tokens_each = answer.tokens_each,

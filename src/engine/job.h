@@ -152,8 +152,9 @@ struct lmn_job {
     uint64_t alone_ns;         /* since when a job with a hub has no worker; 0: it has */
     bool few_told;             /* its message says that some are missing */
     uint64_t rows_resumed, bytes_written;
-    uint64_t calls_granted; /* by meters */
-    uint64_t moves;         /* times that rows went to other fragments meanwhile */
+    uint64_t calls_granted;  /* by meters */
+    uint64_t calls_deferred; /* times that they let workers wait */
+    uint64_t moves;          /* times that rows went to other fragments meanwhile */
     uint64_t started_ns, status_ns, record_ns, cancel_ns, memory_ns;
     int64_t started_at_ns; /* time of day */
     bool finished, broken;

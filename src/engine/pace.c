@@ -44,7 +44,8 @@ struct lmn__pace_sample lmn__pace_since(const struct lmn__pace *pace, uint64_t w
         since(last->read_bytes, from->read_bytes), since(last->written_bytes, from->written_bytes),
         since(last->read_ns, from->read_ns),       since(last->call_ns, from->call_ns),
         since(last->write_ns, from->write_ns),     since(last->thread_ns, from->thread_ns),
-        since(last->cpu_ns, from->cpu_ns),         since(last->idle_ns, from->idle_ns)
+        since(last->cpu_ns, from->cpu_ns),         since(last->idle_ns, from->idle_ns),
+        since(last->granted, from->granted),       since(last->deferred, from->deferred)
     };
 }
 
@@ -118,6 +119,9 @@ void lmn__verdict(const struct lmn__verdict_facts *facts, char text_out[LMN__VER
         snprintf(text_out, LMN__VERDICT_CHARS, "the function is loading");
     else if (spent->now_ns == 0 || busy_ns + wait_ns == 0)
         return;
+    else if (spent->deferred > spent->granted / 2)
+        snprintf(text_out, LMN__VERDICT_CHARS,
+                 "bound by rate_limit, or by what Retry-After asks for: calls wait for their turn");
     else if (wait_ns > busy_ns)
         snprintf(text_out, LMN__VERDICT_CHARS,
                  "workers wait: for rows that others have, or for a commit");

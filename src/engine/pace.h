@@ -23,6 +23,8 @@ struct lmn__pace_sample {
     uint64_t thread_ns; /* that threads were there for work: what is in no other is waiting */
     uint64_t cpu_ns;    /* processor time of the workers */
     uint64_t idle_ns;   /* of all processors of the machine together */
+    uint64_t granted;   /* calls that limits have allowed */
+    uint64_t deferred;  /* times that limits let workers wait for one */
 };
 
 struct lmn__pace {

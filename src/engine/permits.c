@@ -109,6 +109,7 @@ static enum lmn_status grant(struct lmn_job *job, struct lmn__job_fill *fill,
         ask.calls = 0;
     granted = lmn__meter_ask(&fill->meter, &ask, lmn__clock_monotonic_ns());
     job->calls_granted += granted.calls;
+    job->calls_deferred += granted.calls < ask.calls;
     *answer_out = (struct lmn__permitted_message){
         .calls = granted.calls,
         .tokens_each = granted.tokens_each,

@@ -60,6 +60,8 @@ struct lmn__serving_call {
     const struct lmn__input_rows *rows;
     uint64_t first; /* of the call, in `rows` */
     uint64_t task;
+    uint64_t refused_ns; /* since when limits let it wait; 0: they do not */
+    uint64_t waited_ns;  /* for them in all */
 };
 
 /* call.c: wait until one call of a function that does not ask itself may be made. False: the job

@@ -22,6 +22,7 @@
  * asked for needs the channel itself, and waits while its results are written.
  */
 #include "arrow/compose.h"
+#include "base/math.h"
 #include "engine/parcel.h"
 #include "os/clock.h"
 
@@ -194,7 +195,7 @@ static enum lmn_status call(struct run *run, const struct lmn__input_rows *rows,
 {
     const struct lmn_worker_ops *ops = run->serving->ops;
     struct lmn__page *page = run->serving->page;
-    struct lmn__serving_call own = { run->serving, run->fill, rows, first, run->task->task };
+    struct lmn__serving_call own = { run->serving, run->fill, rows, first, run->task->task, 0, 0 };
     struct lmn_call_result result = { 0 };
     struct ArrowArray input = { 0 };
     struct keeper keeper = { run, run->task->ordinal + run->rows_called, count,
@@ -217,6 +218,7 @@ static enum lmn_status call(struct run *run, const struct lmn__input_rows *rows,
     if (st != LMN_OK || !granted)
         return st;
     began_ns = lmn__clock_monotonic_ns();
+    own.waited_ns = 0; /* before the call */
     st = lmn__input_rows_slice(rows, first, count, &input, err);
     if (st != LMN_OK)
         return st;
@@ -237,7 +239,7 @@ static enum lmn_status call(struct run *run, const struct lmn__input_rows *rows,
     atomic_store(&page->call_began_ns, 0);
     lmn__array_release(&input);
     *ns_out = lmn__clock_monotonic_ns() - began_ns;
-    atomic_fetch_add(&page->call_ns, *ns_out);
+    atomic_fetch_add(&page->call_ns, *ns_out - lmn__min_u64(own.waited_ns, *ns_out));
     return st == LMN_OK ? end_call(run, &function_call, &result, err) : st;
 }
 

@@ -197,7 +197,9 @@ void lmn__stats_update(struct lmn_job *job, struct lmn_job_status *status, uint6
                                        .written_bytes = status->bytes_written,
                                        .read_ns = status->read_ms * NS_PER_MS,
                                        .call_ns = status->call_ms * NS_PER_MS,
-                                       .write_ns = status->write_ms * NS_PER_MS };
+                                       .write_ns = status->write_ms * NS_PER_MS,
+                                       .granted = job->calls_granted,
+                                       .deferred = job->calls_deferred };
 
     look_at_progress(job, status, now_ns);
     if (!first && !last && now_ns < stats->look_ns + LOOK_NS)

@@ -105,7 +105,9 @@ def test_rate__one_bucket_for_all_workers(table, server, make):
     assert len(times) == ROWS and result.rows_committed == ROWS
     # They take 39 intervals, less what the first was late; with two limits they would take 19.
     assert times[-1] - times[0] >= 0.7 * (ROWS - 1) / 20
-    assert table.jobs()[0].status()["calls"] == ROWS
+    status = table.jobs()[0].status()
+    assert status["calls"] == ROWS
+    assert status["verdict"].startswith("bound by rate_limit")
 
 
 def test_rate__retry_after_pauses_everybody(table, server):

@@ -102,6 +102,13 @@ static void test_verdict__texts(void **state)
     spent.write_ns = 16 * S;
     spent.written_bytes = 5000000;
     check_verdict(spent, 8, -1, "bound by writing: 0.5 MB/s");
+    spent.granted = 10;
+    spent.deferred = 5;
+    check_verdict(spent, 8, -1, "bound by writing: 0.5 MB/s");
+    spent.deferred = 6;
+    check_verdict(
+        spent, 8, -1,
+        "bound by rate_limit, or by what Retry-After asks for: calls wait for their turn");
 }
 
 static void test_highlights__tasks(void **state)
