@@ -238,8 +238,8 @@ LMN_API LMN_MUST_USE enum lmn_status lmn_job_discard(struct lmn_table *table, co
 LMN_API LMN_MUST_USE enum lmn_status lmn_job_find(const char *id, char **table_out,
                                                   struct lmn_error *err);
 
-/* All jobs of this user that are known on this machine, as a JSON array of {"id", "table"}. Those
- * whose table is gone are forgotten. */
+/* All jobs of this user that are known on this machine, newest first, as a JSON array of
+ * {"id", "table"}. Those whose table is gone are forgotten. */
 LMN_API LMN_MUST_USE enum lmn_status lmn_job_index(char **json_out, struct lmn_error *err);
 
 #endif

@@ -45,13 +45,52 @@ static enum lmn_status take_text(struct lmn__buf *buf, char **text_out, struct l
     return st;
 }
 
-struct listing {
-    struct lmn_store *store;
-    char (*id)[LMN__JOB_ID_CHARS];
-    int64_t *modified_ns;
-    uint64_t count, room;
-    struct lmn_env *env;
+/* A job, and when its entry was written last. */
+struct listed {
+    char id[LMN__JOB_ID_CHARS];
+    int64_t modified_ns;
 };
+
+struct listing {
+    struct lmn_env *env;
+    struct lmn_store *store; /* of a table's */
+    const char *dir;         /* of a user's */
+    struct listed *job;
+    uint64_t count, room;
+};
+
+static enum lmn_status add_job(struct listing *listing, const char *id, int64_t modified_ns,
+                               struct lmn_error *err)
+{
+    if (listing->count == listing->room) {
+        uint64_t room = listing->room == 0 ? 64 : listing->room * 2;
+        void *grown = lmn__realloc(listing->env, listing->job, room * sizeof *listing->job);
+
+        if (grown == NULL)
+            return lmn__no_memory(err, "a list of jobs", room * sizeof *listing->job);
+        listing->job = grown;
+        listing->room = room;
+    }
+    snprintf(listing->job[listing->count].id, LMN__JOB_ID_CHARS, "%s", id);
+    listing->job[listing->count++].modified_ns = modified_ns;
+    return LMN_OK;
+}
+
+static int by_age(const void *a, const void *b)
+{
+    const struct listed *x = a, *y = b;
+
+    if (x->modified_ns != y->modified_ns)
+        return x->modified_ns > y->modified_ns ? -1 : 1;
+    return strcmp(x->id, y->id);
+}
+
+/* The newest first. */
+static void sort_jobs(struct listing *listing)
+{
+    if (listing->count != 0)
+        qsort(listing->job, listing->count, sizeof *listing->job, by_age);
+}
 
 /* A lmn__store_entry_fn. */
 static enum lmn_status add_id(void *context, const char *name, bool is_directory,
@@ -66,23 +105,7 @@ static enum lmn_status add_id(void *context, const char *name, bool is_directory
     lmn__record_path(name, "record.json", path);
     if (listing->store->ops->stat(listing->store, path, &stat, NULL) != LMN_OK)
         return LMN_OK;
-    if (listing->count == listing->room) {
-        uint64_t room = listing->room == 0 ? 64 : listing->room * 2;
-        void *id = lmn__realloc(listing->env, listing->id, room * sizeof *listing->id);
-        void *modified = id != NULL ? lmn__realloc(listing->env, listing->modified_ns,
-                                                   room * sizeof *listing->modified_ns)
-                                    : NULL;
-
-        if (id != NULL)
-            listing->id = id;
-        if (modified == NULL)
-            return lmn__no_memory(err, "a list of jobs", room * sizeof *listing->id);
-        listing->modified_ns = modified;
-        listing->room = room;
-    }
-    snprintf(listing->id[listing->count], sizeof listing->id[0], "%s", name);
-    listing->modified_ns[listing->count++] = stat.modified_ns;
-    return LMN_OK;
+    return add_job(listing, name, stat.modified_ns, err);
 }
 
 /* One record, with the state that it would have if its process could still write it. */
@@ -114,40 +137,25 @@ static enum lmn_status put_record(struct lmn_store *store, const char *id, struc
     return st;
 }
 
-/* The index of the newest job that is left. */
-static uint64_t newest(const struct listing *listing)
-{
-    uint64_t best = 0;
-
-    for (uint64_t i = 1; i < listing->count; i++) {
-        if (listing->modified_ns[i] > listing->modified_ns[best])
-            best = i;
-    }
-    return best;
-}
-
 static enum lmn_status put_all(struct listing *listing, struct lmn__buf *out, struct lmn_error *err)
 {
     enum lmn_status st = LMN_OK;
+    bool first = true;
 
+    sort_jobs(listing);
     lmn__buf_put_u8(out, '[');
-    for (bool first = true; st == LMN_OK && listing->count > 0;) {
-        uint64_t best = newest(listing), last = listing->count - 1;
-
+    for (uint64_t i = 0; st == LMN_OK && i < listing->count; i++) {
         size_t before = out->len;
 
         if (!first)
             lmn__buf_put(out, ", ", 2);
-        st = put_record(listing->store, listing->id[best], out, err);
+        st = put_record(listing->store, listing->job[i].id, out, err);
         if (st == LMN_E_CORRUPT || st == LMN_E_NOT_FOUND) { /* cut by a power loss, or just gone */
             out->len = before;
             st = LMN_OK;
         } else {
             first = false;
         }
-        memmove(listing->id[best], listing->id[last], sizeof listing->id[0]);
-        listing->modified_ns[best] = listing->modified_ns[last];
-        listing->count = last;
     }
     lmn__buf_put_u8(out, ']');
     return st;
@@ -168,8 +176,7 @@ enum lmn_status lmn_job_records(struct lmn_table *table, const char *id, char **
         st = table->store->ops->list(table->store, "_leman/jobs", add_id, &listing, err);
     if (st == LMN_OK && id == NULL)
         st = put_all(&listing, &out, err);
-    lmn__free(table->env, listing.id);
-    lmn__free(table->env, listing.modified_ns);
+    lmn__free(table->env, listing.job);
     if (st == LMN_OK)
         return take_text(&out, json_out, err);
     lmn__buf_deinit(&out);
@@ -333,56 +340,70 @@ static bool forget_gone(const char *id, const char *root)
     return lmn__file_remove(path, NULL) == LMN_OK;
 }
 
-/* Ids and tables in the user's state directory. */
-struct index_listing {
-    struct lmn__json_writer writer;
-};
-
 /* A lmn__dir_entry_fn. */
 static enum lmn_status add_indexed(void *context, const char *name, bool is_directory,
                                    struct lmn_error *err)
 {
-    struct index_listing *listing = context;
+    struct listing *listing = context;
+    char path[LMN__HOST_PATH_CHARS + LMN__JOB_ID_CHARS + 16];
+    int64_t modified_ns;
+    uint64_t bytes;
+
+    if (is_directory || !is_id(name))
+        return LMN_OK;
+    snprintf(path, sizeof path, "%s/%s", listing->dir, name);
+    if (lmn__file_stat(path, &bytes, &modified_ns, NULL) != LMN_OK)
+        return LMN_OK;
+    return add_job(listing, name, modified_ns, err);
+}
+
+/* Ids and tables, without those whose table is gone. */
+static void put_index(struct listing *listing, struct lmn__json_writer *writer)
+{
+    struct lmn_error ignored;
     char *root;
 
-    if (is_directory || !is_id(name) || lmn_job_find(name, &root, err) != LMN_OK)
-        return LMN_OK;
-    if (forget_gone(name, root)) {
+    sort_jobs(listing);
+    lmn__json_open(writer, NULL, '[');
+    for (uint64_t i = 0; i < listing->count; i++) {
+        const char *id = listing->job[i].id;
+
+        if (lmn_job_find(id, &root, &ignored) != LMN_OK)
+            continue;
+        if (!forget_gone(id, root)) {
+            lmn__json_open(writer, NULL, '{');
+            lmn__json_text(writer, "id", id);
+            lmn__json_text(writer, "table", root);
+            lmn__json_close(writer, '}');
+        }
         lmn_text_free(root);
-        return LMN_OK;
     }
-    lmn__json_open(&listing->writer, NULL, '{');
-    lmn__json_text(&listing->writer, "id", name);
-    lmn__json_text(&listing->writer, "table", root);
-    lmn__json_close(&listing->writer, '}');
-    lmn_text_free(root);
-    return LMN_OK;
+    lmn__json_close(writer, ']');
 }
 
 enum lmn_status lmn_job_index(char **json_out, struct lmn_error *err)
 {
     char state[LMN__HOST_PATH_CHARS], dir[LMN__HOST_PATH_CHARS + 16];
-    struct index_listing listing;
-    struct lmn_env *env;
+    struct listing listing = { .dir = dir };
+    struct lmn__json_writer writer;
     struct lmn__buf out;
-    enum lmn_status st = lmn__env_resolve(NULL, &env, err);
+    enum lmn_status st = lmn__env_resolve(NULL, &listing.env, err);
 
     *json_out = NULL;
     if (st != LMN_OK)
         return st;
-    lmn__buf_init(&out, env, 0);
-    listing.writer = (struct lmn__json_writer){ &out, false };
-    lmn__json_open(&listing.writer, NULL, '[');
+    lmn__buf_init(&out, listing.env, 0);
+    writer = (struct lmn__json_writer){ &out, false };
     lmn__host_state_dir(state);
     snprintf(dir, sizeof dir, "%s/jobs", state);
     st = lmn__dir_list(dir, add_indexed, &listing, err);
-    if (st == LMN_E_NOT_FOUND)
-        st = LMN_OK;
-    lmn__json_close(&listing.writer, ']');
-    if (st == LMN_OK)
+    if (st == LMN_OK || st == LMN_E_NOT_FOUND) {
+        put_index(&listing, &writer);
         st = take_text(&out, json_out, err);
-    else
+    } else {
         lmn__buf_deinit(&out);
-    lmn_env_release(env);
+    }
+    lmn__free(listing.env, listing.job);
+    lmn_env_release(listing.env);
     return st;
 }

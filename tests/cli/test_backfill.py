@@ -243,6 +243,18 @@ def test_jobs_of_tables_that_are_gone_are_forgotten(leman, fill, path, tmp_path)
     assert not (tmp_path / "state/leman/jobs" / job).exists()
 
 
+def test_jobs_are_listed_newest_first(leman, fill, path, tmp_path):
+    ids = ["b", "c", "a"]
+    for number, job in enumerate(ids):
+        assert fill("next", "--inputs", "n", "--recompute", "--job-id", job).returncode == 0
+        # As if a minute had passed between them.
+        for entry in (tmp_path / "state/leman/jobs" / job, path / f"_leman/jobs/{job}/record.json"):
+            os.utime(entry, (number * 60, number * 60))
+    for words in (["jobs"], ["jobs", path]):
+        listed = leman(*words).stdout.decode().splitlines()
+        assert [line.split()[0] for line in listed] == ids[::-1]
+
+
 def test_second_job_on_a_column(leman, fill, path, library):
     job = start(path, library, "slow", "--job-id", "first")
     wait_for_rows(leman, path)
