@@ -43,6 +43,15 @@ class Batch:
         self._schema = schema
         self._data = data
 
+    def __repr__(self):
+        from leman.datatypes import type_name
+
+        if self._data is None:
+            return "<leman.arrow.Batch that was handed over>"
+        fields = _core.schema_describe(self._schema)[4]
+        shown = ", ".join(f"{field[1]}: {type_name(field)}" for field in fields)
+        return f"<leman.arrow.Batch of {shown}>"
+
     def __arrow_c_array__(self, requested_schema=None):
         if self._data is None:
             raise ValueError("a batch can be handed over once")

@@ -68,7 +68,11 @@ def test_peek__values_and_row_ids(table, tmp_path, data_type, value):
     job = fill(table, failing(data_type, value), checkpoint_size=30)
     in_place = list((tmp_path / "t.lance/_leman/fills").glob("*/*.pages"))
     assert bool(in_place) == (value is not text)
-    seen = job.peek(1000).to_arrow()
+    rows = job.peek(1000)
+    assert repr(rows).startswith("<leman.arrow.Batch of m: ")
+    assert repr(rows).endswith(", _rowid: uint64>")
+    seen = rows.to_arrow()
+    assert repr(rows) == "<leman.arrow.Batch that was handed over>"
     assert seen.schema.names == ["m", "_rowid"] and seen.schema.types == [data_type, pa.uint64()]
     assert dict(zip(seen["_rowid"].to_pylist(), seen["m"].to_pylist(), strict=True)) == {
         n: value(n) for n in range(STOP)
