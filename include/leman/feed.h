@@ -70,8 +70,8 @@ struct lmn_feed_options {
  * left out. Threads start with the first batch. The caller closes *feed_out; it is NULL on failure.
  *
  * LMN_E_NOT_FOUND  a column is not in the table
- * LMN_E_INVALID    the expression is wrong, the rank is not below world_size, or there is no step
- *                  in which the rank has rows
+ * LMN_E_INVALID    the expression is wrong, or would choose other rows later, as one with now();
+ *                  the rank is not below world_size, or there is no step in which it has rows
  */
 LMN_API LMN_MUST_USE enum lmn_status lmn_feed_open(struct lmn_table *table,
                                                    const struct lmn_feed_options *options,

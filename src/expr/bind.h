@@ -117,6 +117,9 @@ LMN_MUST_USE enum lmn_status lmn__bind_function(struct lmn__binder *binder,
                                                 const struct lmn__syntax *syntax,
                                                 struct lmn__term **term_out);
 
+/* The first function of the tree whose value is the time of the binding; NULL without. */
+const char *lmn__syntax_clock(const struct lmn__syntax *syntax);
+
 /*
  * Write those of `count` names that look like `name` to `text_out`: "; did you mean x or y", or
  * nothing.

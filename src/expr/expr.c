@@ -74,6 +74,11 @@ void lmn__expr_free(struct lmn__expr *expr)
     lmn_env_release(env);
 }
 
+const char *lmn__expr_clock(const struct lmn__expr *expr)
+{
+    return lmn__syntax_clock(expr->syntax);
+}
+
 /* Add a path unless it is there. */
 static bool add_path(struct lmn__expr *expr, const char *path, uint32_t *room)
 {

@@ -40,6 +40,12 @@ void lmn__expr_free(struct lmn__expr *expr);
 LMN_MUST_USE enum lmn_status lmn__expr_paths(struct lmn__expr *expr, const char *const **path_out,
                                              uint32_t *count_out, struct lmn_error *err);
 
+/*
+ * The name of a function in it whose value is the time of the binding, such as "now": it chooses
+ * other rows tomorrow. NULL when there is none.
+ */
+const char *lmn__expr_clock(const struct lmn__expr *expr);
+
 /* An argument of a function that a resolver knows. */
 struct lmn__expr_argument {
     const char *text; /* a string's content, a number as written; NULL for null */

@@ -429,6 +429,8 @@ static enum lmn_status bind_now(struct lmn__binder *binder, uint32_t place, int3
 
 #define BOUND(NAME, COUNT, BIND, CHOICE)                                                           \
     { .name = NAME, .count_min = COUNT, .count_max = COUNT, .bind = BIND, .choice = CHOICE }
+#define CLOCK(NAME, CHOICE)                                                                        \
+    { .name = NAME, .bind = bind_now, .choice = CHOICE, .reads_clock = true }
 
 const struct lmn__function lmn__time_functions[] = {
     BOUND("date_part", 2, bind_date_part, 0),
@@ -451,9 +453,9 @@ const struct lmn__function lmn__time_functions[] = {
     BOUND("to_timestamp_micros", 1, bind_to, LMN__UNIT_US),
     BOUND("to_timestamp_nanos", 1, bind_to, LMN__UNIT_NS),
     BOUND("to_date", 1, bind_to_date, 0),
-    BOUND("now", 0, bind_now, 0),
-    BOUND("current_timestamp", 0, bind_now, 0),
-    BOUND("current_date", 0, bind_now, 1),
-    BOUND("today", 0, bind_now, 1),
+    CLOCK("now", 0),
+    CLOCK("current_timestamp", 0),
+    CLOCK("current_date", 1),
+    CLOCK("today", 1),
     { 0 },
 };

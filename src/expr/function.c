@@ -22,6 +22,20 @@ static const struct lmn__function *find(const char *name)
     return NULL;
 }
 
+const char *lmn__syntax_clock(const struct lmn__syntax *syntax)
+{
+    const struct lmn__function *function = NULL;
+    const char *name = NULL;
+
+    if (syntax->kind == LMN__SYNTAX_CALL)
+        function = find(syntax->name);
+    if (function != NULL && function->reads_clock)
+        return function->name;
+    for (uint32_t i = 0; name == NULL && i < syntax->child_count; i++)
+        name = lmn__syntax_clock(syntax->child[i]);
+    return name;
+}
+
 static enum lmn_status no_function(struct lmn__binder *binder, const struct lmn__syntax *syntax)
 {
     const char *names[NAMES_MAX];

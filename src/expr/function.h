@@ -24,6 +24,7 @@ struct lmn__function {
     lmn__function_bind_fn bind;
     int32_t choice;
     bool own_nulls;
+    bool reads_clock; /* its value is the time of the binding */
 };
 
 enum { LMN__ARGUMENTS_MAX = 255 };

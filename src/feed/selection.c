@@ -11,6 +11,7 @@
 #include "base/hash.h"
 #include "base/math.h"
 #include "base/pool.h"
+#include "expr/expr.h"
 #include "feed/cache.h"
 
 enum { PIECE_BITS = 4096, PIECE_BYTES = PIECE_BITS / 8, WORD_BITS = 64 };
@@ -161,6 +162,25 @@ static enum lmn_status choose_cached(struct lmn__selection *selection,
     return st;
 }
 
+/* A state keeps the text of a condition: it has to choose the same rows whenever it is read. */
+static enum lmn_status check_lasting(struct lmn_env *env, const char *where, struct lmn_error *err)
+{
+    struct lmn__expr *expr;
+    const char *clock;
+    enum lmn_status st = lmn__expr_parse(env, where, &expr, err);
+
+    if (st != LMN_OK)
+        return st;
+    clock = lmn__expr_clock(expr);
+    if (clock != NULL)
+        st = lmn_fail(err, LMN_E_INVALID,
+                      "%s() in the condition of a feed: it chooses other rows when the feed is "
+                      "continued; write the moment out, as in timestamp '2024-01-31 12:00:00Z'",
+                      clock);
+    lmn__expr_free(expr);
+    return st;
+}
+
 enum lmn_status lmn__selection_choose(struct lmn__selection *selection,
                                       const struct lmn__snapshot *snapshot, struct lmn_table *table,
                                       const char *where, struct lmn__cache *cache,
@@ -169,8 +189,10 @@ enum lmn_status lmn__selection_choose(struct lmn__selection *selection,
     const struct lmn__manifest *manifest = snapshot->manifest;
     struct lmn__cached_file *file;
     char name[40];
-    enum lmn_status st;
+    enum lmn_status st = check_lasting(selection->env, where, err);
 
+    if (st != LMN_OK)
+        return st;
     if (cache == NULL || selection->piece_count == 0)
         return lmn__selection_scan(selection, snapshot, table, where, err);
     snprintf(name, sizeof name, "%016llx-%016llx",

@@ -39,6 +39,8 @@ LMN_MUST_USE enum lmn_status lmn__selection_scan(struct lmn__selection *selectio
 /*
  * The same, with the answer kept in a cache: of the same version and condition it is not looked up
  * again. `cache` may be NULL.
+ *
+ * LMN_E_INVALID  the condition depends on the time at which it is looked up
  */
 LMN_MUST_USE enum lmn_status lmn__selection_choose(struct lmn__selection *selection,
                                                    const struct lmn__snapshot *snapshot,

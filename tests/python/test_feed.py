@@ -6,6 +6,7 @@ import json
 import multiprocessing
 import os
 import pickle
+import re
 import threading
 
 import leman
@@ -409,6 +410,14 @@ def test_feed_arguments(table):
             table.feed(**options)
     with pytest.raises(leman.NotFoundError):
         table.feed(columns=["nothing"])
+
+
+@pytest.mark.parametrize("clock", ["now()", "current_timestamp", "current_date", "Today()"])
+def test_feed_refuses_conditions_that_change_with_time(table, clock):
+    name = re.escape(clock.removesuffix("()").lower() + "() in the condition of a feed")
+    with pytest.raises(leman.InvalidError, match=name):
+        table.feed(where=f"id < 5 or not cast({clock} as date) > date '2024-01-31'")
+    assert table.feed(where="id < 5 and 'now()' <> ''").num_rows == 5
 
 
 def test_feed_of_nothing(table):
