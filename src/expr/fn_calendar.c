@@ -156,8 +156,8 @@ static enum lmn_status bind_bin(struct lmn__binder *binder, uint32_t place, int3
 }
 
 const struct lmn__function lmn__calendar_functions[] = {
-    { .name = "make_date", .count_min = 3, .count_max = 3, .bind = bind_date },
-    { .name = "to_unixtime", .count_min = 1, .count_max = 1, .bind = bind_seconds },
-    { .name = "date_bin", .count_min = 2, .count_max = 3, .bind = bind_bin },
+    LMN__BOUND_FUNCTION("make_date", 3, 3, bind_date, 0),
+    LMN__BOUND_FUNCTION("to_unixtime", 1, 1, bind_seconds, 0),
+    LMN__BOUND_FUNCTION("date_bin", 2, 3, bind_bin, 0),
     { 0 },
 };

@@ -337,22 +337,7 @@ static enum lmn_status bind_nullif(struct lmn__binder *binder, uint32_t place, i
     return st;
 }
 
-#define REAL(NAME, CHOICE)                                                                         \
-    { .name = NAME,                                                                                \
-      .count_min = 1,                                                                              \
-      .count_max = 1,                                                                              \
-      .signature = "d>d",                                                                          \
-      .kernel = real_kernel,                                                                       \
-      .choice = CHOICE }
-#define BOUND(NAME, MIN, MAX, BIND, CHOICE)                                                        \
-    { .name = NAME, .count_min = MIN, .count_max = MAX, .bind = BIND, .choice = CHOICE }
-#define PLAIN(NAME, MIN, MAX, SIGNATURE, KERNEL, CHOICE)                                           \
-    { .name = NAME,                                                                                \
-      .count_min = MIN,                                                                            \
-      .count_max = MAX,                                                                            \
-      .signature = SIGNATURE,                                                                      \
-      .kernel = KERNEL,                                                                            \
-      .choice = CHOICE }
+#define REAL(NAME, CHOICE) LMN__KERNEL_FUNCTION(NAME, 1, 1, "d>d", real_kernel, CHOICE)
 
 const struct lmn__function lmn__number_functions[] = {
     REAL("sqrt", ROOT),
@@ -370,26 +355,26 @@ const struct lmn__function lmn__number_functions[] = {
     REAL("atan", ARC_TANGENT),
     REAL("degrees", DEGREES),
     REAL("radians", RADIANS),
-    BOUND("pi", 0, 0, bind_pi, 0),
-    PLAIN("power", 2, 2, "dd>d", reals_kernel, POWER),
-    PLAIN("pow", 2, 2, "dd>d", reals_kernel, POWER),
-    PLAIN("atan2", 2, 2, "dd>d", reals_kernel, ARC_TANGENT_2),
-    PLAIN("log", 1, 2, "dd>d", log_kernel, 0),
-    PLAIN("round", 1, 2, "di>d", round_kernel, 0),
-    PLAIN("sign", 1, 1, "d>d", sign_kernel, 0),
-    PLAIN("signum", 1, 1, "d>d", sign_kernel, 0),
-    PLAIN("isnan", 1, 1, "d>b", isnan_kernel, 0),
-    PLAIN("isinf", 1, 1, "d>b", isnan_kernel, 1),
-    BOUND("floor", 1, 1, bind_keep, FLOOR),
-    BOUND("ceil", 1, 1, bind_keep, CEILING),
-    BOUND("ceiling", 1, 1, bind_keep, CEILING),
-    BOUND("trunc", 1, 1, bind_keep, TRUNCATE),
-    BOUND("abs", 1, 1, bind_keep, ABSOLUTE),
-    BOUND("coalesce", 1, LMN__ARGUMENTS_MAX, bind_coalesce, 0),
-    BOUND("ifnull", 2, 2, bind_coalesce, 0),
-    BOUND("nvl", 2, 2, bind_coalesce, 0),
-    BOUND("nullif", 2, 2, bind_nullif, 0),
-    BOUND("greatest", 1, LMN__ARGUMENTS_MAX, bind_extreme, 1),
-    BOUND("least", 1, LMN__ARGUMENTS_MAX, bind_extreme, 0),
+    LMN__BOUND_FUNCTION("pi", 0, 0, bind_pi, 0),
+    LMN__KERNEL_FUNCTION("power", 2, 2, "dd>d", reals_kernel, POWER),
+    LMN__KERNEL_FUNCTION("pow", 2, 2, "dd>d", reals_kernel, POWER),
+    LMN__KERNEL_FUNCTION("atan2", 2, 2, "dd>d", reals_kernel, ARC_TANGENT_2),
+    LMN__KERNEL_FUNCTION("log", 1, 2, "dd>d", log_kernel, 0),
+    LMN__KERNEL_FUNCTION("round", 1, 2, "di>d", round_kernel, 0),
+    LMN__KERNEL_FUNCTION("sign", 1, 1, "d>d", sign_kernel, 0),
+    LMN__KERNEL_FUNCTION("signum", 1, 1, "d>d", sign_kernel, 0),
+    LMN__KERNEL_FUNCTION("isnan", 1, 1, "d>b", isnan_kernel, 0),
+    LMN__KERNEL_FUNCTION("isinf", 1, 1, "d>b", isnan_kernel, 1),
+    LMN__BOUND_FUNCTION("floor", 1, 1, bind_keep, FLOOR),
+    LMN__BOUND_FUNCTION("ceil", 1, 1, bind_keep, CEILING),
+    LMN__BOUND_FUNCTION("ceiling", 1, 1, bind_keep, CEILING),
+    LMN__BOUND_FUNCTION("trunc", 1, 1, bind_keep, TRUNCATE),
+    LMN__BOUND_FUNCTION("abs", 1, 1, bind_keep, ABSOLUTE),
+    LMN__BOUND_FUNCTION("coalesce", 1, LMN__ARGUMENTS_MAX, bind_coalesce, 0),
+    LMN__BOUND_FUNCTION("ifnull", 2, 2, bind_coalesce, 0),
+    LMN__BOUND_FUNCTION("nvl", 2, 2, bind_coalesce, 0),
+    LMN__BOUND_FUNCTION("nullif", 2, 2, bind_nullif, 0),
+    LMN__BOUND_FUNCTION("greatest", 1, LMN__ARGUMENTS_MAX, bind_extreme, 1),
+    LMN__BOUND_FUNCTION("least", 1, LMN__ARGUMENTS_MAX, bind_extreme, 0),
     { 0 },
 };

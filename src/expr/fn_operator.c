@@ -233,10 +233,10 @@ static enum lmn_status bind_operator(struct lmn__binder *binder, uint32_t place,
 }
 
 const struct lmn__function lmn__operator_functions[] = {
-    { .name = "+", .count_min = 2, .count_max = 2, .bind = bind_operator, .choice = '+' },
-    { .name = "-", .count_min = 1, .count_max = 2, .bind = bind_operator, .choice = '-' },
-    { .name = "*", .count_min = 2, .count_max = 2, .bind = bind_operator, .choice = '*' },
-    { .name = "/", .count_min = 2, .count_max = 2, .bind = bind_operator, .choice = '/' },
-    { .name = "%", .count_min = 2, .count_max = 2, .bind = bind_operator, .choice = '%' },
+    LMN__BOUND_FUNCTION("+", 2, 2, bind_operator, '+'),
+    LMN__BOUND_FUNCTION("-", 1, 2, bind_operator, '-'),
+    LMN__BOUND_FUNCTION("*", 2, 2, bind_operator, '*'),
+    LMN__BOUND_FUNCTION("/", 2, 2, bind_operator, '/'),
+    LMN__BOUND_FUNCTION("%", 2, 2, bind_operator, '%'),
     { 0 },
 };

@@ -8,6 +8,7 @@
 #include "expr/function.h"
 #include "expr/like.h"
 #include "expr/regex.h"
+#include "expr/text_rows.h"
 
 /* Names are chosen by `choice` where kernels are shared. */
 enum { TRIM_LEFT = 1, TRIM_RIGHT = 2, TRIM_BOTH = 3 };
@@ -44,11 +45,6 @@ static size_t character_at(struct lmn__span text, int64_t n)
 static struct lmn__span part(struct lmn__span text, size_t from, size_t to)
 {
     return to > from ? (struct lmn__span){ text.data + from, to - from } : LMN__NO_TEXT;
-}
-
-static bool is_null(const struct lmn__vector *out, uint32_t row)
-{
-    return out->validity != NULL && !lmn__bit_get(out->validity, row);
 }
 
 static enum lmn_status length_kernel(struct lmn__frame *frame, const struct lmn__term *term,
@@ -127,83 +123,56 @@ static struct lmn__span trim(struct lmn__span text, struct lmn__span set, int32_
     return text;
 }
 
-static enum lmn_status trim_kernel(struct lmn__frame *frame, const struct lmn__term *term,
-                                   const struct lmn__vector *arg, uint32_t rows,
-                                   struct lmn__vector *out)
+static enum lmn_status trim_row(struct lmn__frame *frame, const struct lmn__term *term,
+                                const struct lmn__vector *arg, uint32_t row,
+                                struct lmn__span *span_out)
 {
     const struct lmn__span blank = { (const uint8_t *)" ", 1 };
-    struct lmn__span *spans;
-    enum lmn_status st = lmn__frame_take(frame, LMN__FORM_SPAN, rows, &spans);
 
-    for (uint32_t i = 0; st == LMN_OK && i < rows; i++)
-        spans[i] = is_null(out, i)
-                       ? LMN__NO_TEXT
-                       : trim(lmn__vector_span(&arg[0], i),
-                              term->child_count > 1 ? lmn__vector_span(&arg[1], i) : blank,
-                              term->choice);
-    out->values = spans;
-    return st;
+    (void)frame;
+    *span_out = trim(lmn__vector_span(&arg[0], row),
+                     term->child_count > 1 ? lmn__vector_span(&arg[1], row) : blank, term->choice);
+    return LMN_OK;
 }
 
 /* substr(text, start [, count]); what lies before the first character is cut from the count. */
-static enum lmn_status substr_kernel(struct lmn__frame *frame, const struct lmn__term *term,
-                                     const struct lmn__vector *arg, uint32_t rows,
-                                     struct lmn__vector *out)
+static enum lmn_status substr(struct lmn__frame *frame, const struct lmn__term *term,
+                              const struct lmn__vector *arg, uint32_t row,
+                              struct lmn__span *span_out)
 {
-    struct lmn__span *spans;
-    enum lmn_status st = lmn__frame_take(frame, LMN__FORM_SPAN, rows, &spans);
+    struct lmn__span text = lmn__vector_span(&arg[0], row);
+    int64_t first = lmn__vector_i64(&arg[1], row), end;
+    int64_t count = term->child_count > 2 ? lmn__vector_i64(&arg[2], row) : INT64_MAX;
+    size_t from;
 
-    out->values = spans;
-    for (uint32_t i = 0; st == LMN_OK && i < rows; i++) {
-        struct lmn__span text = lmn__vector_span(&arg[0], i);
-        int64_t first = ((const int64_t *)arg[1].values)[lmn__vector_at(&arg[1], i)], end;
-        int64_t count = INT64_MAX;
-
-        spans[i] = LMN__NO_TEXT;
-        if (is_null(out, i))
-            continue;
-        if (term->child_count > 2)
-            count = ((const int64_t *)arg[2].values)[lmn__vector_at(&arg[2], i)];
-        if (count < 0) {
-            if (frame->active != NULL && !lmn__bit_get(frame->active, i))
-                continue;
-            return lmn__frame_fail(frame, term, i, "a string has no length of %lld",
-                                   (long long)count);
-        }
-        if (__builtin_add_overflow(first, count, &end))
-            end = INT64_MAX;
-        first = first < 1 ? 1 : first;
-        if (end > first) {
-            size_t from = character_at(text, first - 1);
-
-            text = part(text, from, text.len);
-            spans[i] = part(text, 0, character_at(text, end - first));
-        }
-    }
-    return st;
+    if (count < 0)
+        return lmn__frame_fail(frame, term, row, "a string has no length of %lld",
+                               (long long)count);
+    if (__builtin_add_overflow(first, count, &end))
+        end = INT64_MAX;
+    first = first < 1 ? 1 : first;
+    if (end <= first)
+        return LMN_OK;
+    from = character_at(text, first - 1);
+    text = part(text, from, text.len);
+    *span_out = part(text, 0, character_at(text, end - first));
+    return LMN_OK;
 }
 
 /* left(text, n) and right(text, n); a negative n leaves that many out on the other side. */
-static enum lmn_status side_kernel(struct lmn__frame *frame, const struct lmn__term *term,
-                                   const struct lmn__vector *arg, uint32_t rows,
-                                   struct lmn__vector *out)
+static enum lmn_status side(struct lmn__frame *frame, const struct lmn__term *term,
+                            const struct lmn__vector *arg, uint32_t row, struct lmn__span *span_out)
 {
-    struct lmn__span *spans;
-    enum lmn_status st = lmn__frame_take(frame, LMN__FORM_SPAN, rows, &spans);
+    struct lmn__span text = lmn__vector_span(&arg[0], row);
+    int64_t n = lmn__vector_i64(&arg[1], row), all = characters(text);
+    size_t cut;
 
-    for (uint32_t i = 0; st == LMN_OK && i < rows; i++) {
-        struct lmn__span text = lmn__vector_span(&arg[0], i);
-        int64_t n = ((const int64_t *)arg[1].values)[lmn__vector_at(&arg[1], i)];
-        int64_t all = characters(text);
-        size_t cut;
-
-        n = n >= 0 ? n : n < -all ? 0 : all + n;
-        n = n > all ? all : n;
-        cut = character_at(text, term->choice == SIDE_LEFT ? n : all - n);
-        spans[i] = term->choice == SIDE_LEFT ? part(text, 0, cut) : part(text, cut, text.len);
-    }
-    out->values = spans;
-    return st;
+    (void)frame;
+    n = n >= 0 ? n : n < -all ? 0 : all + n;
+    n = n > all ? all : n;
+    cut = character_at(text, term->choice == SIDE_LEFT ? n : all - n);
+    *span_out = term->choice == SIDE_LEFT ? part(text, 0, cut) : part(text, cut, text.len);
+    return LMN_OK;
 }
 
 static enum lmn_status test_kernel(struct lmn__frame *frame, const struct lmn__term *term,
@@ -323,64 +292,44 @@ static uint64_t replace(struct lmn__span text, struct lmn__span from, struct lmn
     return used + text.len;
 }
 
-static enum lmn_status replace_kernel(struct lmn__frame *frame, const struct lmn__term *term,
-                                      const struct lmn__vector *arg, uint32_t rows,
-                                      struct lmn__vector *out)
+static enum lmn_status replace_row(struct lmn__frame *frame, const struct lmn__term *term,
+                                   const struct lmn__vector *arg, uint32_t row,
+                                   struct lmn__span *span_out)
 {
-    struct lmn__span *spans;
-    enum lmn_status st = lmn__frame_take(frame, LMN__FORM_SPAN, rows, &spans);
+    struct lmn__span text = lmn__vector_span(&arg[0], row), from = lmn__vector_span(&arg[1], row);
+    struct lmn__span to = lmn__vector_span(&arg[2], row);
+    uint64_t bytes = replace(text, from, to, NULL);
+    uint8_t *made;
+    enum lmn_status st = lmn__slate_take(frame->slate, bytes != 0 ? bytes : 1, &made, frame->err);
 
     (void)term;
-    for (uint32_t i = 0; st == LMN_OK && i < rows; i++) {
-        struct lmn__span text = lmn__vector_span(&arg[0], i), from = lmn__vector_span(&arg[1], i);
-        struct lmn__span to = lmn__vector_span(&arg[2], i);
-        uint64_t bytes = is_null(out, i) ? 0 : replace(text, from, to, NULL);
-        uint8_t *made;
-
-        spans[i] = LMN__NO_TEXT;
-        if (bytes == 0)
-            continue;
-        st = lmn__slate_take(frame->slate, bytes, &made, frame->err);
-        if (st != LMN_OK)
-            break;
-        replace(text, from, to, made);
-        spans[i] = (struct lmn__span){ made, bytes };
-    }
-    out->values = spans;
-    return st;
+    if (st != LMN_OK)
+        return st;
+    replace(text, from, to, made);
+    *span_out = (struct lmn__span){ made, bytes };
+    return LMN_OK;
 }
 
-static enum lmn_status reverse_kernel(struct lmn__frame *frame, const struct lmn__term *term,
-                                      const struct lmn__vector *arg, uint32_t rows,
-                                      struct lmn__vector *out)
+static enum lmn_status reverse(struct lmn__frame *frame, const struct lmn__term *term,
+                               const struct lmn__vector *arg, uint32_t row,
+                               struct lmn__span *span_out)
 {
-    struct lmn__span *spans;
-    enum lmn_status st = lmn__frame_take(frame, LMN__FORM_SPAN, rows, &spans);
+    struct lmn__span text = lmn__vector_span(arg, row);
+    size_t left = text.len;
+    uint8_t *made;
+    enum lmn_status st = lmn__slate_take(frame->slate, text.len + 1, &made, frame->err);
 
     (void)term;
-    for (uint32_t i = 0; st == LMN_OK && i < rows; i++) {
-        struct lmn__span text = lmn__vector_span(arg, i);
-        size_t left = text.len;
-        uint8_t *made;
+    for (size_t at = 0; st == LMN_OK && at < text.len;) {
+        size_t end = at + 1;
 
-        spans[i] = LMN__NO_TEXT;
-        if (is_null(out, i) || text.len == 0)
-            continue;
-        st = lmn__slate_take(frame->slate, text.len, &made, frame->err);
-        if (st != LMN_OK)
-            break;
-        spans[i] = (struct lmn__span){ made, text.len };
-        for (size_t at = 0; at < text.len;) {
-            size_t end = at + 1;
-
-            while (end < text.len && continues(text.data[end]))
-                end++;
-            left -= end - at;
-            memcpy(made + left, text.data + at, end - at);
-            at = end;
-        }
+        while (end < text.len && continues(text.data[end]))
+            end++;
+        left -= end - at;
+        memcpy(made + left, text.data + at, end - at);
+        at = end;
     }
-    out->values = spans;
+    *span_out = (struct lmn__span){ made, text.len };
     return st;
 }
 
@@ -408,69 +357,45 @@ static struct lmn__span split_part(struct lmn__span text, struct lmn__span at, i
     }
 }
 
-static enum lmn_status split_kernel(struct lmn__frame *frame, const struct lmn__term *term,
-                                    const struct lmn__vector *arg, uint32_t rows,
-                                    struct lmn__vector *out)
+static enum lmn_status split_row(struct lmn__frame *frame, const struct lmn__term *term,
+                                 const struct lmn__vector *arg, uint32_t row,
+                                 struct lmn__span *span_out)
 {
-    struct lmn__span *spans;
-    enum lmn_status st = lmn__frame_take(frame, LMN__FORM_SPAN, rows, &spans);
+    int64_t n = lmn__vector_i64(&arg[2], row);
 
-    out->values = spans;
-    for (uint32_t i = 0; st == LMN_OK && i < rows; i++) {
-        int64_t n = ((const int64_t *)arg[2].values)[lmn__vector_at(&arg[2], i)];
-
-        spans[i] = LMN__NO_TEXT;
-        if (is_null(out, i))
-            continue;
-        if (n == 0 && (frame->active == NULL || lmn__bit_get(frame->active, i)))
-            return lmn__frame_fail(frame, term, i, "parts of a string count from 1");
-        spans[i] = split_part(lmn__vector_span(&arg[0], i), lmn__vector_span(&arg[1], i), n);
-    }
-    return st;
+    if (n == 0)
+        return lmn__frame_fail(frame, term, row, "parts of a string count from 1");
+    *span_out = split_part(lmn__vector_span(&arg[0], row), lmn__vector_span(&arg[1], row), n);
+    return LMN_OK;
 }
 
-#define TEXT(NAME, MIN, MAX, SIGNATURE, KERNEL, CHOICE)                                            \
-    { .name = NAME,                                                                                \
-      .count_min = MIN,                                                                            \
-      .count_max = MAX,                                                                            \
-      .signature = SIGNATURE,                                                                      \
-      .kernel = KERNEL,                                                                            \
-      .choice = CHOICE }
-
-#define LENGTH(NAME, CHOICE)                                                                       \
-    { .name = NAME, .count_min = 1, .count_max = 1, .bind = bind_length, .choice = CHOICE }
-
 const struct lmn__function lmn__text_functions[] = {
-    TEXT("lower", 1, 1, "s>s", lmn__lower_kernel, 0),
-    TEXT("upper", 1, 1, "s>s", lmn__upper_kernel, 0),
-    LENGTH("length", LENGTH_CHARACTERS),
-    LENGTH("char_length", LENGTH_CHARACTERS),
-    LENGTH("character_length", LENGTH_CHARACTERS),
-    LENGTH("octet_length", LENGTH_BYTES),
-    LENGTH("bit_length", LENGTH_BITS),
-    TEXT("trim", 1, 2, "ss>s", trim_kernel, TRIM_BOTH),
-    TEXT("btrim", 1, 2, "ss>s", trim_kernel, TRIM_BOTH),
-    TEXT("ltrim", 1, 2, "ss>s", trim_kernel, TRIM_LEFT),
-    TEXT("rtrim", 1, 2, "ss>s", trim_kernel, TRIM_RIGHT),
-    TEXT("substr", 2, 3, "sii>s", substr_kernel, 0),
-    TEXT("substring", 2, 3, "sii>s", substr_kernel, 0),
-    TEXT("left", 2, 2, "si>s", side_kernel, SIDE_LEFT),
-    TEXT("right", 2, 2, "si>s", side_kernel, SIDE_RIGHT),
-    TEXT("starts_with", 2, 2, "ss>b", test_kernel, TEST_START),
-    TEXT("ends_with", 2, 2, "ss>b", test_kernel, TEST_END),
-    TEXT("contains", 2, 2, "ss>b", test_kernel, TEST_INSIDE),
-    TEXT("strpos", 2, 2, "ss>i", strpos_kernel, 0),
-    TEXT("instr", 2, 2, "ss>i", strpos_kernel, 0),
-    TEXT("replace", 3, 3, "sss>s", replace_kernel, 0),
-    TEXT("reverse", 1, 1, "s>s", reverse_kernel, 0),
-    TEXT("split_part", 3, 3, "ssi>s", split_kernel, 0),
-    { .name = "||", .count_min = 2, .count_max = LMN__ARGUMENTS_MAX, .bind = bind_concat },
-    { .name = "concat",
-      .count_min = 1,
-      .count_max = LMN__ARGUMENTS_MAX,
-      .bind = bind_concat,
-      .choice = 1 },
-    { .name = "regexp_like", .count_min = 2, .count_max = 3, .bind = lmn__bind_regex },
-    { .name = "regexp_match", .count_min = 2, .count_max = 3, .bind = lmn__bind_regex },
+    LMN__KERNEL_FUNCTION("lower", 1, 1, "s>s", lmn__lower_kernel, 0),
+    LMN__KERNEL_FUNCTION("upper", 1, 1, "s>s", lmn__upper_kernel, 0),
+    LMN__BOUND_FUNCTION("length", 1, 1, bind_length, LENGTH_CHARACTERS),
+    LMN__BOUND_FUNCTION("char_length", 1, 1, bind_length, LENGTH_CHARACTERS),
+    LMN__BOUND_FUNCTION("character_length", 1, 1, bind_length, LENGTH_CHARACTERS),
+    LMN__BOUND_FUNCTION("octet_length", 1, 1, bind_length, LENGTH_BYTES),
+    LMN__BOUND_FUNCTION("bit_length", 1, 1, bind_length, LENGTH_BITS),
+    LMN__TEXT_FUNCTION("trim", 1, 2, "ss>s", trim_row, TRIM_BOTH),
+    LMN__TEXT_FUNCTION("btrim", 1, 2, "ss>s", trim_row, TRIM_BOTH),
+    LMN__TEXT_FUNCTION("ltrim", 1, 2, "ss>s", trim_row, TRIM_LEFT),
+    LMN__TEXT_FUNCTION("rtrim", 1, 2, "ss>s", trim_row, TRIM_RIGHT),
+    LMN__TEXT_FUNCTION("substr", 2, 3, "sii>s", substr, 0),
+    LMN__TEXT_FUNCTION("substring", 2, 3, "sii>s", substr, 0),
+    LMN__TEXT_FUNCTION("left", 2, 2, "si>s", side, SIDE_LEFT),
+    LMN__TEXT_FUNCTION("right", 2, 2, "si>s", side, SIDE_RIGHT),
+    LMN__KERNEL_FUNCTION("starts_with", 2, 2, "ss>b", test_kernel, TEST_START),
+    LMN__KERNEL_FUNCTION("ends_with", 2, 2, "ss>b", test_kernel, TEST_END),
+    LMN__KERNEL_FUNCTION("contains", 2, 2, "ss>b", test_kernel, TEST_INSIDE),
+    LMN__KERNEL_FUNCTION("strpos", 2, 2, "ss>i", strpos_kernel, 0),
+    LMN__KERNEL_FUNCTION("instr", 2, 2, "ss>i", strpos_kernel, 0),
+    LMN__TEXT_FUNCTION("replace", 3, 3, "sss>s", replace_row, 0),
+    LMN__TEXT_FUNCTION("reverse", 1, 1, "s>s", reverse, 0),
+    LMN__TEXT_FUNCTION("split_part", 3, 3, "ssi>s", split_row, 0),
+    LMN__BOUND_FUNCTION("||", 2, LMN__ARGUMENTS_MAX, bind_concat, 0),
+    LMN__BOUND_FUNCTION("concat", 1, LMN__ARGUMENTS_MAX, bind_concat, 1),
+    LMN__BOUND_FUNCTION("regexp_like", 2, 3, lmn__bind_regex, 0),
+    LMN__BOUND_FUNCTION("regexp_match", 2, 3, lmn__bind_regex, 0),
     { 0 },
 };

@@ -5,46 +5,9 @@
  */
 #include "expr/casing.h"
 #include "expr/function.h"
+#include "expr/text_rows.h"
 
-enum { BYTES_MAX = 16 << 20 };
 enum { PAD_LEFT, PAD_RIGHT };
-
-/* One row of a kernel that makes strings. */
-typedef enum lmn_status (*make_fn)(struct lmn__frame *frame, const struct lmn__term *term,
-                                   const struct lmn__vector *arg, uint32_t row,
-                                   struct lmn__span *span_out);
-
-static enum lmn_status make_rows(struct lmn__frame *frame, const struct lmn__term *term,
-                                 const struct lmn__vector *arg, uint32_t rows,
-                                 struct lmn__vector *out, make_fn make)
-{
-    struct lmn__span *spans;
-    enum lmn_status st = lmn__frame_take(frame, LMN__FORM_SPAN, rows, &spans);
-
-    out->values = spans;
-    for (uint32_t i = 0; st == LMN_OK && i < rows; i++) {
-        bool asked = frame->active == NULL || out->constant || lmn__bit_get(frame->active, i);
-
-        spans[i] = LMN__NO_TEXT;
-        if (asked && (out->validity == NULL || lmn__bit_get(out->validity, i)))
-            st = make(frame, term, arg, i, &spans[i]);
-    }
-    return st;
-}
-
-static enum lmn_status take(struct lmn__frame *frame, const struct lmn__term *term, uint32_t row,
-                            uint64_t bytes, uint8_t **text_out)
-{
-    if (bytes > BYTES_MAX)
-        return lmn__frame_fail(frame, term, row, "%s() makes no strings of more than %d bytes",
-                               term->name, BYTES_MAX);
-    return lmn__slate_take(frame->slate, bytes != 0 ? bytes : 1, text_out, frame->err);
-}
-
-static int64_t number_at(const struct lmn__vector *arg, uint32_t row)
-{
-    return ((const int64_t *)arg->values)[lmn__vector_at(arg, row)];
-}
 
 /* The bytes of the first `count` characters; *count becomes how many there are. */
 static size_t prefix_bytes(struct lmn__span text, int64_t *count)
@@ -64,7 +27,7 @@ static uint64_t repeat_characters(struct lmn__span text, int64_t count, uint8_t 
 {
     uint64_t used = 0;
 
-    while (count > 0 && text.len != 0 && used <= BYTES_MAX) {
+    while (count > 0 && text.len != 0 && used <= LMN__TEXT_BYTES_MAX) {
         int64_t some = count;
         size_t bytes = prefix_bytes(text, &some);
 
@@ -83,13 +46,13 @@ static enum lmn_status pad(struct lmn__frame *frame, const struct lmn__term *ter
     const struct lmn__span blank = { (const uint8_t *)" ", 1 };
     struct lmn__span text = lmn__vector_span(&arg[0], row);
     struct lmn__span with = term->child_count > 2 ? lmn__vector_span(&arg[2], row) : blank;
-    int64_t wanted = number_at(&arg[1], row), there = wanted;
+    int64_t wanted = lmn__vector_i64(&arg[1], row), there = wanted;
     size_t bytes = wanted > 0 ? prefix_bytes(text, &there) : 0;
-    uint64_t more = wanted - there > BYTES_MAX ? BYTES_MAX + 1ull
-                    : wanted > there           ? repeat_characters(with, wanted - there, NULL)
-                                               : 0;
+    uint64_t more = wanted - there > LMN__TEXT_BYTES_MAX ? LMN__TEXT_BYTES_MAX + 1ull
+                    : wanted > there ? repeat_characters(with, wanted - there, NULL)
+                                     : 0;
     uint8_t *made;
-    enum lmn_status st = take(frame, term, row, bytes + more, &made);
+    enum lmn_status st = lmn__text_take(frame, term, row, bytes + more, &made);
 
     if (st != LMN_OK)
         return st;
@@ -102,39 +65,25 @@ static enum lmn_status pad(struct lmn__frame *frame, const struct lmn__term *ter
     return LMN_OK;
 }
 
-static enum lmn_status pad_kernel(struct lmn__frame *frame, const struct lmn__term *term,
-                                  const struct lmn__vector *arg, uint32_t rows,
-                                  struct lmn__vector *out)
-{
-    return make_rows(frame, term, arg, rows, out, pad);
-}
-
 static enum lmn_status repeat(struct lmn__frame *frame, const struct lmn__term *term,
                               const struct lmn__vector *arg, uint32_t row,
                               struct lmn__span *span_out)
 {
     struct lmn__span text = lmn__vector_span(&arg[0], row);
-    int64_t times = number_at(&arg[1], row);
+    int64_t times = lmn__vector_i64(&arg[1], row);
     uint64_t bytes = 0;
     uint8_t *made;
     enum lmn_status st;
 
     if (times > 0 && text.len != 0 && __builtin_mul_overflow((uint64_t)times, text.len, &bytes))
         bytes = UINT64_MAX;
-    st = take(frame, term, row, bytes, &made);
+    st = lmn__text_take(frame, term, row, bytes, &made);
     if (st != LMN_OK)
         return st;
     for (uint64_t at = 0; at < bytes; at += text.len)
         memcpy(made + at, text.data, text.len);
     *span_out = (struct lmn__span){ made, bytes };
     return LMN_OK;
-}
-
-static enum lmn_status repeat_kernel(struct lmn__frame *frame, const struct lmn__term *term,
-                                     const struct lmn__vector *arg, uint32_t rows,
-                                     struct lmn__vector *out)
-{
-    return make_rows(frame, term, arg, rows, out, repeat);
 }
 
 /* concat_ws(between, a, ...): nulls behind the first are left out. */
@@ -150,7 +99,7 @@ static enum lmn_status join(struct lmn__frame *frame, const struct lmn__term *te
     for (uint32_t k = 1; k < term->child_count; k++)
         bytes += between.len +
                  (lmn__vector_is_null(&arg[k], row) ? 0 : lmn__vector_span(&arg[k], row).len);
-    st = take(frame, term, row, bytes, &made);
+    st = lmn__text_take(frame, term, row, bytes, &made);
     for (uint32_t k = 1; st == LMN_OK && k < term->child_count; k++) {
         struct lmn__span text = lmn__vector_span(&arg[k], row);
 
@@ -180,7 +129,7 @@ static enum lmn_status join_kernel(struct lmn__frame *frame, const struct lmn__t
     st = lmn__frame_own_validity(frame, rows, out, &validity);
     for (uint32_t i = 0; st == LMN_OK && i < rows; i++)
         lmn__bit_put(validity, i, !lmn__vector_is_null(&arg[0], i));
-    return st == LMN_OK ? make_rows(frame, term, arg, rows, out, join) : st;
+    return st == LMN_OK ? lmn__text_kernel(frame, term, arg, rows, out) : st;
 }
 
 static bool is_word(uint32_t c)
@@ -199,7 +148,7 @@ static enum lmn_status capitalize(struct lmn__frame *frame, const struct lmn__te
     uint8_t *made;
     uint32_t bytes;
     /* A letter has at most twice as many bytes in its other case. */
-    enum lmn_status st = take(frame, term, row, (uint64_t)text.len * 2 + 4, &made);
+    enum lmn_status st = lmn__text_take(frame, term, row, (uint64_t)text.len * 2 + 4, &made);
 
     for (size_t at = 0; st == LMN_OK && at < text.len; at += bytes) {
         uint32_t c = lmn__utf8_decode((struct lmn__span){ text.data + at, text.len - at }, &bytes);
@@ -209,13 +158,6 @@ static enum lmn_status capitalize(struct lmn__frame *frame, const struct lmn__te
     }
     *span_out = (struct lmn__span){ made, used };
     return st;
-}
-
-static enum lmn_status capitalize_kernel(struct lmn__frame *frame, const struct lmn__term *term,
-                                         const struct lmn__vector *arg, uint32_t rows,
-                                         struct lmn__vector *out)
-{
-    return make_rows(frame, term, arg, rows, out, capitalize);
 }
 
 /* The number of the first character; 0 for no text. */
@@ -237,25 +179,18 @@ static enum lmn_status ascii_kernel(struct lmn__frame *frame, const struct lmn__
     return st;
 }
 
-#define TEXT(NAME, MIN, MAX, SIGNATURE, KERNEL, CHOICE)                                            \
-    { .name = NAME,                                                                                \
-      .count_min = MIN,                                                                            \
-      .count_max = MAX,                                                                            \
-      .signature = SIGNATURE,                                                                      \
-      .kernel = KERNEL,                                                                            \
-      .choice = CHOICE }
-
 const struct lmn__function lmn__text_make_functions[] = {
-    TEXT("lpad", 2, 3, "sis>s", pad_kernel, PAD_LEFT),
-    TEXT("rpad", 2, 3, "sis>s", pad_kernel, PAD_RIGHT),
-    TEXT("repeat", 2, 2, "si>s", repeat_kernel, 0),
-    TEXT("initcap", 1, 1, "s>s", capitalize_kernel, 0),
-    TEXT("ascii", 1, 1, "s>i", ascii_kernel, 0),
+    LMN__TEXT_FUNCTION("lpad", 2, 3, "sis>s", pad, PAD_LEFT),
+    LMN__TEXT_FUNCTION("rpad", 2, 3, "sis>s", pad, PAD_RIGHT),
+    LMN__TEXT_FUNCTION("repeat", 2, 2, "si>s", repeat, 0),
+    LMN__TEXT_FUNCTION("initcap", 1, 1, "s>s", capitalize, 0),
+    LMN__KERNEL_FUNCTION("ascii", 1, 1, "s>i", ascii_kernel, 0),
     { .name = "concat_ws",
       .count_min = 2,
       .count_max = LMN__ARGUMENTS_MAX,
       .signature = "ss>s",
       .kernel = join_kernel,
+      .text_of_row = join,
       .own_nulls = true },
     { 0 },
 };

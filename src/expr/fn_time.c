@@ -427,8 +427,7 @@ static enum lmn_status bind_now(struct lmn__binder *binder, uint32_t place, int3
     return lmn__bind_constant(binder, place, &stamp, &binder->now_ns, term_out);
 }
 
-#define BOUND(NAME, COUNT, BIND, CHOICE)                                                           \
-    { .name = NAME, .count_min = COUNT, .count_max = COUNT, .bind = BIND, .choice = CHOICE }
+#define BOUND(NAME, COUNT, BIND, CHOICE) LMN__BOUND_FUNCTION(NAME, COUNT, COUNT, BIND, CHOICE)
 #define CLOCK(NAME, CHOICE)                                                                        \
     { .name = NAME, .bind = bind_now, .choice = CHOICE, .reads_clock = true }
 

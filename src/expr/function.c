@@ -3,6 +3,8 @@
 
 #include <stdio.h>
 
+#include "expr/text_rows.h"
+
 static const struct lmn__function *const tables[] = {
     lmn__operator_functions, lmn__text_functions, lmn__text_make_functions,
     lmn__number_functions,   lmn__time_functions, lmn__calendar_functions,
@@ -147,8 +149,11 @@ static enum lmn_status bind_signature(struct lmn__binder *binder, uint32_t place
     if (st != LMN_OK)
         return st;
     type = type_of_letter(strchr(function->signature, '>')[1]);
-    st = lmn__bind_call(binder, place, function->kernel, &type, arg, count, term_out);
+    st = lmn__bind_call(binder, place,
+                        function->kernel != NULL ? function->kernel : lmn__text_kernel, &type, arg,
+                        count, term_out);
     if (st == LMN_OK) {
+        (*term_out)->text_of_row = function->text_of_row;
         (*term_out)->choice = function->choice;
         (*term_out)->own_nulls = function->own_nulls;
     }

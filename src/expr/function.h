@@ -12,15 +12,17 @@ typedef enum lmn_status (*lmn__function_bind_fn)(struct lmn__binder *binder, uin
                                                  uint32_t count, struct lmn__term **term_out);
 
 /*
- * A function either has a kernel, with arguments and a result of the types in `signature`, or binds
- * its calls itself. Letters: s string, i int64, d double, b boolean; the last one but the result
- * repeats for further arguments. "si>s" takes a string and whole numbers and gives a string.
+ * A function either has a kernel, or the text of a row, with arguments and a result of the types in
+ * `signature`, or binds its calls itself. Letters: s string, i int64, d double, b boolean; the last
+ * one but the result repeats for further arguments. "si>s" takes a string and whole numbers and
+ * gives a string.
  */
 struct lmn__function {
     const char *name;
     uint8_t count_min, count_max;
     const char *signature;
     lmn__kernel_fn kernel;
+    lmn__text_fn text_of_row;
     lmn__function_bind_fn bind;
     int32_t choice;
     bool own_nulls;
@@ -28,6 +30,24 @@ struct lmn__function {
 };
 
 enum { LMN__ARGUMENTS_MAX = 255 };
+
+/* Entries that bind their calls; with a signature: of a kernel, and of the text of a row. */
+#define LMN__BOUND_FUNCTION(NAME, MIN, MAX, BIND, CHOICE)                                          \
+    { .name = NAME, .count_min = MIN, .count_max = MAX, .bind = BIND, .choice = CHOICE }
+#define LMN__KERNEL_FUNCTION(NAME, MIN, MAX, SIGNATURE, KERNEL, CHOICE)                            \
+    { .name = NAME,                                                                                \
+      .count_min = MIN,                                                                            \
+      .count_max = MAX,                                                                            \
+      .signature = SIGNATURE,                                                                      \
+      .kernel = KERNEL,                                                                            \
+      .choice = CHOICE }
+#define LMN__TEXT_FUNCTION(NAME, MIN, MAX, SIGNATURE, TEXT, CHOICE)                                \
+    { .name = NAME,                                                                                \
+      .count_min = MIN,                                                                            \
+      .count_max = MAX,                                                                            \
+      .signature = SIGNATURE,                                                                      \
+      .text_of_row = TEXT,                                                                         \
+      .choice = CHOICE }
 
 /* The tables, each ended by an entry without a name. */
 extern const struct lmn__function lmn__operator_functions[];

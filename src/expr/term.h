@@ -59,6 +59,14 @@ typedef enum lmn_status (*lmn__kernel_fn)(struct lmn__frame *frame, const struct
                                           const struct lmn__vector *arg, uint32_t rows,
                                           struct lmn__vector *out);
 
+/*
+ * Compute the string of one row, which is asked for and, unless the term has `own_nulls`, has no
+ * null argument. *span_out is empty on entry; it may point into the slate or an argument.
+ */
+typedef enum lmn_status (*lmn__text_fn)(struct lmn__frame *frame, const struct lmn__term *term,
+                                        const struct lmn__vector *arg, uint32_t row,
+                                        struct lmn__span *span_out);
+
 enum lmn__op {
     LMN__OP_CONSTANT, /* `constant` */
     LMN__OP_COLUMN,   /* `index` of `index_count` children, from the batch down */
@@ -77,6 +85,7 @@ struct lmn__term {
     struct lmn__term **child;
 
     lmn__kernel_fn kernel;
+    lmn__text_fn text_of_row; /* what lmn__text_kernel() calls */
     bool own_nulls;
     bool negated;              /* IS, IN, LIKE */
     bool lenient;              /* a value that cannot be converted is null */
