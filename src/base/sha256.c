@@ -97,6 +97,25 @@ void lmn__sha256_start(struct lmn__sha256_state *state)
                                                    0x5be0cd19 } };
 }
 
+void lmn__sha224(const void *data, size_t len, uint8_t hash_out[LMN__SHA224_BYTES])
+{
+    struct lmn__sha256_state state = { .word = {
+                                           0xc1059ed8,
+                                           0x367cd507,
+                                           0x3070dd17,
+                                           0xf70e5939,
+                                           0xffc00b31,
+                                           0x68581511,
+                                           0x64f98fa7,
+                                           0xbefa4fa4,
+                                       } };
+    uint8_t hash[LMN__SHA256_BYTES];
+
+    lmn__sha256_add(&state, data, len);
+    lmn__sha256_end(&state, hash);
+    memcpy(hash_out, hash, LMN__SHA224_BYTES);
+}
+
 void lmn__sha256_add(struct lmn__sha256_state *state, const void *data, size_t len)
 {
     size_t held = state->bytes % BLOCK_BYTES, room = BLOCK_BYTES - held;

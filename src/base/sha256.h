@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { LMN__SHA256_BYTES = 32, LMN__SHA256_HEX = 65 };
+enum { LMN__SHA256_BYTES = 32, LMN__SHA256_HEX = 65, LMN__SHA224_BYTES = 28 };
 
 /* A hash on its way: start, add any number of pieces, end. */
 struct lmn__sha256_state {
@@ -29,7 +29,10 @@ void lmn__sha256_without_x86(bool without);
 /* The hash of `len` bytes. */
 void lmn__sha256(const void *data, size_t len, uint8_t hash_out[LMN__SHA256_BYTES]);
 
-/* The same as digits. */
+/* SHA-224: the same with another start, shortened. */
+void lmn__sha224(const void *data, size_t len, uint8_t hash_out[LMN__SHA224_BYTES]);
+
+/* The hash as digits. */
 void lmn__sha256_hex(const void *data, size_t len, char hex_out[LMN__SHA256_HEX]);
 
 #endif

@@ -57,6 +57,8 @@ extern const struct lmn__function lmn__number_functions[];
 extern const struct lmn__function lmn__time_functions[];
 extern const struct lmn__function lmn__calendar_functions[];
 extern const struct lmn__function lmn__list_functions[];
+extern const struct lmn__function lmn__digest_functions[];
+extern const struct lmn__function lmn__bits_functions[];
 
 /*
  * Bind arg[0] `op` arg[1], of which one is an interval: with a date or timestamp, a duration, an

@@ -3,6 +3,7 @@
 
 #include "arrow/view.h"
 #include "expr/compare.h"
+#include "expr/list_make.h"
 #include "expr/list_value.h"
 #include "expr/load.h"
 
@@ -262,6 +263,16 @@ static enum lmn_status as_item(struct lmn__binder *binder, struct lmn__term **te
                           lmn__type_text(&(*term)->type, b));
 }
 
+/* A list as written, of constants that are not null. */
+static bool is_plain_literal(const struct lmn__term *term)
+{
+    bool plain = lmn__list_is_literal(term);
+
+    for (uint32_t i = 0; plain && i < term->child_count; i++)
+        plain = term->child[i]->op == LMN__OP_CONSTANT && !lmn__term_is_null(term->child[i]);
+    return plain;
+}
+
 enum lmn_status lmn__bind_list_has(struct lmn__binder *binder, uint32_t place, int32_t choice,
                                    struct lmn__term **arg, uint32_t count,
                                    struct lmn__term **term_out)
@@ -280,9 +291,10 @@ enum lmn_status lmn__bind_list_has(struct lmn__binder *binder, uint32_t place, i
     if (arg[0]->type.kind != LMN__KIND_LIST)
         return not_a_list(binder, arg[0]->place, arg[0]);
     if (choice == HAS_ANY || choice == HAS_ALL) {
-        if (!lmn__list_is_literal(arg[1]))
-            return lmn__bind_fail(binder, arg[1]->place, LMN_E_UNSUPPORTED,
-                                  "the second list has to be written out: ['a', 'b']");
+        if (!is_plain_literal(arg[1]))
+            return lmn__bind_list_make(binder, place,
+                                       choice == HAS_ANY ? LMN__LIST_HAS_ANY : LMN__LIST_HAS_ALL,
+                                       arg, count, term_out);
         count = arg[1]->child_count + 1;
         child = lmn__arena_array(binder->arena, count, sizeof *child);
         if (child == NULL)

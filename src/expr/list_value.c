@@ -6,19 +6,9 @@
  */
 #include "expr/list_value.h"
 
-#include <nanoarrow/nanoarrow.h>
-
-#include "arrow/builder.h"
-#include "base/error.h"
+#include "expr/list_maker.h"
 #include "expr/load.h"
 #include "expr/result.h"
-
-/* What makes the lists of a type. */
-struct maker {
-    const struct lmn__layout *layout; /* of the lists */
-    struct lmn__type item;
-    const struct lmn__term *convert; /* of items; NULL: they are of the type already */
-};
 
 static enum lmn_status untyped_kernel(struct lmn__frame *frame, const struct lmn__term *term,
                                       const struct lmn__vector *arg, uint32_t rows,
@@ -33,50 +23,6 @@ static enum lmn_status untyped_kernel(struct lmn__frame *frame, const struct lmn
 bool lmn__list_is_literal(const struct lmn__term *term)
 {
     return term->kernel == untyped_kernel;
-}
-
-/* A list of `count` items starts behind the `before` items that were added so far. */
-static enum lmn_status open_list(struct lmn__frame *frame, const struct lmn__term *term,
-                                 struct lmn__builder *builder, uint32_t row, uint64_t before,
-                                 uint64_t count)
-{
-    uint32_t width = builder->layout->bits / 8;
-    enum lmn_status st = lmn__builder_add_valid(builder, 1, frame->err);
-
-    if (st != LMN_OK || builder->layout->kind != LMN__LAYOUT_LIST)
-        return st;
-    if (width == 4 && before + count > INT32_MAX)
-        return lmn__frame_fail(frame, term, row, "32-bit offsets cannot reach %llu items",
-                               (unsigned long long)(before + count));
-    return lmn__vec_put(&builder->offsets, builder->env->pool, &before, width, frame->err);
-}
-
-static enum lmn_status add_null(struct lmn__frame *frame, struct lmn__builder *builder)
-{
-    enum lmn_status st = lmn__builder_add_null(builder, 1, frame->err);
-
-    return st == LMN_OK ? lmn__builder_put_empty(builder, 1, frame->err) : st;
-}
-
-/* The lists of `rows` rows as a vector. */
-static enum lmn_status finish(struct lmn__frame *frame, struct lmn__builder *builder, uint32_t rows,
-                              struct lmn__vector *out)
-{
-    struct ArrowArray *array;
-    uint64_t *slot;
-    enum lmn_status st = lmn__frame_take(frame, LMN__FORM_SLOT, rows, &slot);
-
-    if (st == LMN_OK)
-        st = lmn__slate_take_array(frame->slate, &array, frame->err);
-    if (st == LMN_OK)
-        st = lmn__builder_finish(builder, array, frame->err);
-    if (st != LMN_OK)
-        return st;
-    for (uint32_t i = 0; i < rows; i++)
-        slot[i] = i;
-    out->values = slot;
-    out->array = array;
-    return LMN_OK;
 }
 
 /* Append one row of `vector`. */
@@ -106,17 +52,17 @@ static enum lmn_status literal_kernel(struct lmn__frame *frame, const struct lmn
                                       const struct lmn__vector *arg, uint32_t rows,
                                       struct lmn__vector *out)
 {
-    const struct maker *maker = term->data;
+    const struct lmn__list_maker *maker = term->data;
     struct lmn__builder builder = { 0 };
     enum lmn_status st = lmn__builder_init(&builder, frame->env, maker->layout, frame->err);
 
     for (uint32_t i = 0; st == LMN_OK && i < rows; i++) {
-        st = open_list(frame, term, &builder, i, builder.child[0].length, term->child_count);
+        st = lmn__list_open(frame, term, &builder, i, builder.child[0].length, term->child_count);
         for (uint32_t k = 0; st == LMN_OK && k < term->child_count; k++)
             st = append_item(frame, &maker->item, &arg[k], i, &builder.child[0]);
     }
     if (st == LMN_OK)
-        st = finish(frame, &builder, rows, out);
+        st = lmn__list_finish(frame, &builder, rows, out);
     lmn__builder_deinit(&builder);
     return st;
 }
@@ -135,7 +81,7 @@ struct transfer {
 
 static enum lmn_status flush(struct transfer *transfer)
 {
-    const struct maker *maker = transfer->term->data;
+    const struct lmn__list_maker *maker = transfer->term->data;
     const struct lmn__term *convert = maker->convert;
     struct lmn__frame inner = *transfer->frame;
     struct lmn__slate_mark mark = lmn__slate_mark(inner.slate);
@@ -167,8 +113,8 @@ static enum lmn_status transfer_list(struct transfer *transfer, uint32_t row, ui
 {
     struct lmn__frame *frame = transfer->frame;
     uint64_t before = transfer->builder.child[0].length + transfer->count;
-    enum lmn_status st = open_list(frame, transfer->term, &transfer->builder, row, before,
-                                   to - from);
+    enum lmn_status st = lmn__list_open(frame, transfer->term, &transfer->builder, row, before,
+                                        to - from);
 
     for (; st == LMN_OK && from < to; from++) {
         transfer->slot[transfer->count] = from;
@@ -208,7 +154,7 @@ static enum lmn_status transfer_rows(struct transfer *transfer, const struct lmn
         lmn__bit_clear(validity, i);
         st = flush(transfer);
         if (st == LMN_OK)
-            st = add_null(frame, &transfer->builder);
+            st = lmn__list_add_null(frame, &transfer->builder);
     }
     return st == LMN_OK ? flush(transfer) : st;
 }
@@ -217,7 +163,7 @@ static enum lmn_status convert_kernel(struct lmn__frame *frame, const struct lmn
                                       const struct lmn__vector *arg, uint32_t rows,
                                       struct lmn__vector *out)
 {
-    const struct maker *maker = term->data;
+    const struct lmn__list_maker *maker = term->data;
     struct transfer transfer = { .frame = frame,
                                  .term = term,
                                  .schema = term->child[0]->type.schema->children[0],
@@ -231,15 +177,23 @@ static enum lmn_status convert_kernel(struct lmn__frame *frame, const struct lmn
     if (st == LMN_OK)
         st = transfer_rows(&transfer, arg, rows, out);
     if (st == LMN_OK)
-        st = finish(frame, &transfer.builder, rows, out);
+        st = lmn__list_finish(frame, &transfer.builder, rows, out);
     lmn__builder_deinit(&transfer.builder);
     return st;
+}
+
+enum lmn_status lmn__list_written(struct lmn__binder *binder, uint32_t place,
+                                  struct lmn__term *const *item, uint32_t count,
+                                  struct lmn__term **term_out)
+{
+    const struct lmn__type type = lmn__type_plain(LMN__KIND_LIST);
+
+    return lmn__bind_call(binder, place, untyped_kernel, &type, item, count, term_out);
 }
 
 enum lmn_status lmn__list_literal(struct lmn__binder *binder, const struct lmn__syntax *syntax,
                                   struct lmn__term **term_out)
 {
-    const struct lmn__type type = lmn__type_plain(LMN__KIND_LIST);
     struct lmn__term **item = lmn__arena_array(binder->arena, syntax->child_count, sizeof *item);
     enum lmn_status st = LMN_OK;
 
@@ -247,26 +201,8 @@ enum lmn_status lmn__list_literal(struct lmn__binder *binder, const struct lmn__
         return lmn__bind_no_memory(binder);
     for (uint32_t i = 0; st == LMN_OK && i < syntax->child_count; i++)
         st = lmn__bind_syntax(binder, syntax->child[i], &item[i]);
-    return st != LMN_OK ? st
-                        : lmn__bind_call(binder, syntax->place, untyped_kernel, &type, item,
-                                         syntax->child_count, term_out);
-}
-
-static enum lmn_status maker_new(struct lmn__binder *binder, uint32_t place,
-                                 const struct lmn__type *type, struct maker **maker_out)
-{
-    struct maker *maker = lmn__arena_alloc(binder->arena, sizeof *maker);
-    enum lmn_status st;
-
-    *maker_out = maker;
-    if (maker == NULL)
-        return lmn__bind_no_memory(binder);
-    if (!lmn__type_is_plain(type))
-        return lmn__bind_fail(binder, place, LMN_E_UNSUPPORTED,
-                              "making lists with dictionaries or views inside");
-    st = lmn__type_from_schema(type->schema->children[0], &maker->item, binder->err);
     return st == LMN_OK
-               ? lmn__layout_from_schema(type->schema, binder->arena, &maker->layout, binder->err)
+               ? lmn__list_written(binder, syntax->place, item, syntax->child_count, term_out)
                : st;
 }
 
@@ -277,8 +213,8 @@ static enum lmn_status type_literal(struct lmn__binder *binder, struct lmn__term
     const struct lmn__term *literal = *term;
     uint32_t count = literal->child_count;
     struct lmn__term **item = lmn__arena_array(binder->arena, count, sizeof *item);
-    struct maker *maker;
-    enum lmn_status st = maker_new(binder, literal->place, type, &maker);
+    struct lmn__list_maker *maker;
+    enum lmn_status st = lmn__list_maker_new(binder, literal->place, type, &maker);
 
     if (st != LMN_OK || item == NULL)
         return st != LMN_OK ? st : lmn__bind_no_memory(binder);
@@ -304,33 +240,6 @@ static enum lmn_status type_literal(struct lmn__binder *binder, struct lmn__term
     return LMN_OK;
 }
 
-/* The type of lists of `item`, which lives as long as the binding. */
-static enum lmn_status list_of(struct lmn__binder *binder, const struct lmn__type *item,
-                               struct lmn__type *type_out)
-{
-    struct lmn__made_schema *made = lmn__arena_alloc(binder->arena, sizeof *made);
-    struct ArrowSchema child;
-    enum lmn_status st;
-
-    if (made == NULL)
-        return lmn__bind_no_memory(binder);
-    st = lmn__type_to_schema(item, &child, binder->err);
-    if (st != LMN_OK)
-        return st;
-    made->next = binder->expr->made;
-    binder->expr->made = made;
-    ArrowSchemaInit(&made->schema);
-    if (ArrowSchemaSetName(&child, "item") != NANOARROW_OK ||
-        ArrowSchemaSetType(&made->schema, NANOARROW_TYPE_LIST) != NANOARROW_OK) {
-        child.release(&child);
-        return lmn__no_memory(binder->err, "a type", sizeof child);
-    }
-    if (made->schema.children[0]->release != NULL)
-        made->schema.children[0]->release(made->schema.children[0]);
-    ArrowSchemaMove(&child, made->schema.children[0]);
-    return lmn__type_from_schema(&made->schema, type_out, binder->err);
-}
-
 enum lmn_status lmn__list_settle(struct lmn__binder *binder, struct lmn__term **term)
 {
     struct lmn__type item = lmn__type_plain(LMN__KIND_NULL), type;
@@ -347,7 +256,7 @@ enum lmn_status lmn__list_settle(struct lmn__binder *binder, struct lmn__term **
         return st;
     if ((*term)->child_count != 0)
         item = (*term)->child[0]->type;
-    st = list_of(binder, &item, &type);
+    st = lmn__list_type_of(binder, &item, &type);
     return st == LMN_OK ? type_literal(binder, term, &type, LMN__CONVERT_CAST) : st;
 }
 
@@ -363,12 +272,12 @@ enum lmn_status lmn__list_convert(struct lmn__binder *binder, struct lmn__term *
 {
     uint32_t place = (*term)->place;
     struct lmn__term *item, *given, *made;
-    struct maker *maker;
+    struct lmn__list_maker *maker;
     enum lmn_status st;
 
     if (lmn__list_is_literal(*term))
         return type_literal(binder, term, type, how);
-    st = maker_new(binder, place, type, &maker);
+    st = lmn__list_maker_new(binder, place, type, &maker);
     /* It stands for the items: it is never evaluated, only what converts it. */
     if (st == LMN_OK)
         st = lmn__bind_term(binder, LMN__OP_COLUMN, place, NULL, 0, &given);

@@ -15,6 +15,11 @@ LMN_MUST_USE enum lmn_status lmn__list_literal(struct lmn__binder *binder,
                                                const struct lmn__syntax *syntax,
                                                struct lmn__term **term_out);
 
+/* The same of terms. */
+LMN_MUST_USE enum lmn_status lmn__list_written(struct lmn__binder *binder, uint32_t place,
+                                               struct lmn__term *const *item, uint32_t count,
+                                               struct lmn__term **term_out);
+
 /* Is it a list as written, with its items as children? */
 bool lmn__list_is_literal(const struct lmn__term *term);
 

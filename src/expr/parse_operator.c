@@ -2,7 +2,7 @@
 /*
  * Operators, weakest first, each level calling the next:
  *
- *     OR   AND   NOT   predicates (= < IS IN LIKE BETWEEN ...)   ||   + -   * / %   sign
+ *     OR   AND   NOT   predicates (= < IS IN LIKE BETWEEN ...)   ||   & | << >>   + -   * / % sign
  *
  * OR and AND take all their operands in one node, so that a long chain is not a deep tree.
  */
@@ -40,27 +40,27 @@ static enum lmn_status parse_sign(struct lmn__parser *parser, struct lmn__syntax
     return st;
 }
 
-static const char *operator_name(const struct lmn__parser *parser, const char *symbols)
+/* The operator that stands here, if it is one of `names`, which ends with NULL. */
+static const char *operator_name(const struct lmn__parser *parser, const char *const *names)
 {
-    static const char *const names[] = { "+", "-", "*", "/", "%" };
+    for (; *names != NULL; names++) {
+        const char *name = *names;
+        uint32_t symbol = name[1] == 0 ? (uint32_t)name[0] : LMN__SYMBOL2(name[0], name[1]);
 
-    if (parser->token.kind != LMN__TOKEN_SYMBOL)
-        return NULL;
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
-        if (parser->token.symbol == (uint32_t)names[i][0] && strchr(symbols, names[i][0]) != NULL)
-            return names[i];
+        if (lmn__parser_at(parser, symbol))
+            return name;
     }
     return NULL;
 }
 
 /* Operators of one level, from left to right. */
-static enum lmn_status parse_binary(struct lmn__parser *parser, const char *symbols, level_fn next,
-                                    struct lmn__syntax **node_out)
+static enum lmn_status parse_binary(struct lmn__parser *parser, const char *const *names,
+                                    level_fn next, struct lmn__syntax **node_out)
 {
     enum lmn_status st = next(parser, node_out);
     const char *name;
 
-    while (st == LMN_OK && (name = operator_name(parser, symbols)) != NULL) {
+    while (st == LMN_OK && (name = operator_name(parser, names)) != NULL) {
         struct lmn__syntax *pair[2] = { *node_out, NULL };
         uint32_t place = parser->token.place;
 
@@ -77,12 +77,23 @@ static enum lmn_status parse_binary(struct lmn__parser *parser, const char *symb
 
 static enum lmn_status parse_product(struct lmn__parser *parser, struct lmn__syntax **node_out)
 {
-    return parse_binary(parser, "*/%", parse_sign, node_out);
+    static const char *const names[] = { "*", "/", "%", NULL };
+
+    return parse_binary(parser, names, parse_sign, node_out);
 }
 
 static enum lmn_status parse_sum(struct lmn__parser *parser, struct lmn__syntax **node_out)
 {
-    return parse_binary(parser, "+-", parse_product, node_out);
+    static const char *const names[] = { "+", "-", NULL };
+
+    return parse_binary(parser, names, parse_product, node_out);
+}
+
+static enum lmn_status parse_bits(struct lmn__parser *parser, struct lmn__syntax **node_out)
+{
+    static const char *const names[] = { "&", "|", "<<", ">>", NULL };
+
+    return parse_binary(parser, names, parse_sum, node_out);
 }
 
 /* a || b || c is one call. */
@@ -90,7 +101,7 @@ static enum lmn_status parse_concat(struct lmn__parser *parser, struct lmn__synt
 {
     uint32_t place = parser->token.place;
     struct lmn__syntax_list list = { 0 };
-    enum lmn_status st = parse_sum(parser, node_out);
+    enum lmn_status st = parse_bits(parser, node_out);
     bool more = false;
 
     if (st == LMN_OK && lmn__parser_at(parser, LMN__SYMBOL2('|', '|'))) {
@@ -103,7 +114,7 @@ static enum lmn_status parse_concat(struct lmn__parser *parser, struct lmn__synt
         st = lmn__parser_accept(parser, LMN__SYMBOL2('|', '|'), &more);
         if (st != LMN_OK || !more)
             break;
-        st = parse_sum(parser, &item);
+        st = parse_bits(parser, &item);
         if (st == LMN_OK)
             st = lmn__parser_collect(parser, &list, item);
     }

@@ -147,7 +147,7 @@ static enum lmn_status take_number(struct lmn__lexer *lexer, struct lmn_error *e
 static enum lmn_status take_symbol(struct lmn__lexer *lexer, struct lmn__token *token,
                                    struct lmn_error *err)
 {
-    static const char pairs[][3] = { "<=", ">=", "<>", "!=", "==", "||", "::" };
+    static const char pairs[][3] = { "<=", ">=", "<>", "!=", "==", "||", "::", "<<", ">>" };
     uint8_t c = peek(lexer, 0), d = peek(lexer, 1);
 
     for (size_t i = 0; i < sizeof pairs / sizeof pairs[0]; i++) {
@@ -157,7 +157,7 @@ static enum lmn_status take_symbol(struct lmn__lexer *lexer, struct lmn__token *
             return LMN_OK;
         }
     }
-    if (c == 0 || strchr("=<>+-*/%(),.[]", c) == NULL)
+    if (c == 0 || strchr("=<>+-*/%&|(),.[]", c) == NULL)
         return lmn__text_fail(lexer->text, token->place, err, LMN_E_INVALID,
                               "a character that is no part of an expression");
     token->symbol = c;

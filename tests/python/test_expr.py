@@ -355,6 +355,63 @@ def test_rows_are_those_of_pylance(dataset, text):
     assert ours == theirs.to_table(filter=text, columns=["id"])["id"].to_pylist(), text
 
 
+VALUES = [
+    "i << 2",
+    "i >> 1",
+    "md5(s)",
+    "sha224(s)",
+    "sha256(s)",
+    "sha384(s)",
+    "sha512(s)",
+    "digest(s, 'md5')",
+    "encode(sha256(s), 'hex')",
+    "encode(s, 'base64')",
+    "to_hex(i)",
+    "array_concat(l, [7, i], l)",
+    "array_append(l, i)",
+    "array_prepend(i, l)",
+    "array_reverse(l)",
+    "array_slice(l, 2, -1)",
+    "array_slice([1, 2, 3, 4, i], i, 3)",
+    "array_pop_front(l)",
+    "array_pop_back(l)",
+    "array_sort(l)",
+    "array_sort([3, i, 0, null], 'DESC', 'NULLS LAST')",
+    "array_distinct([2, i, null, 2, null])",
+    "array_union(l, [i, 9, 9])",
+    "array_intersect([3, 1, 2, 2, i], l)",
+    "array_except([3, 1, 2, 2, i], l)",
+    "array_remove(l, 0)",
+    "array_remove_all(l, 0)",
+    "array_max(l)",
+    "array_min([3, i, null])",
+    "array_has_any(l, [i, null])",
+    "array_has_all([0, 1, 2], l)",
+]
+
+
+@pytest.mark.parametrize("text", VALUES)
+def test_values_are_those_of_pylance(dataset, text):
+    table, theirs = dataset
+    batch = table.combine_chunks().to_batches()[0]
+    expected = theirs.to_table(columns={"value": text})["value"].to_pylist()
+    assert leman.evaluate(text, batch).to_pylist() == expected
+
+
+@given(
+    batch=batches,
+    first=st.sampled_from(["i", "j", "(-3)", "6"]),
+    rest=st.lists(
+        st.tuples(st.sampled_from(["&", "|", "+", ">>"]), st.integers(0, 5)), min_size=1, max_size=4
+    ),
+)
+def test_bits_are_those_of_duckdb(judge, batch, first, rest):
+    text = first + "".join(f" {operator} {number}" for operator, number in rest)
+    judge.register("rows", pa.Table.from_batches([batch]))
+    theirs = [row[0] for row in judge.execute(f"select {text} from rows").fetchall()]
+    assert leman.evaluate(text, batch).to_pylist() == theirs, text
+
+
 def test_result_takes_any_arrow_data():
     batch = pa.record_batch({"x": pa.array([1, None, 3], pa.int8())})
     doubled = leman.evaluate("x * 2", batch)

@@ -118,12 +118,74 @@ static void test_functions_more__lists_and_numbers(void **state)
     CHECK_HAS(expr_values("array_position(items, 'x')"), "string is no value of type int32");
 }
 
+static void test_functions_more__digests(void **state)
+{
+    static const char *const pairs[] = {
+        "md5(s)",
+        "'900150983cd24fb0d6963f7d28e17f72' null 'd41d8cd98f00b204e9800998ecf8427e' "
+        "'6422ac4888f4ef83b561685aa1e834c6'",
+        "encode(sha256('abc'), 'hex') = "
+        "'ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad'",
+        "1 1 1 1",
+        "digest(s, 'sha512') = sha512(s) and sha224(s) <> sha384(s)",
+        "1 null 1 1",
+        "encode(s, 'base64')",
+        "'YWJj' null '' 'w4RwZmVsIDEwMCU'",
+        "encode(digest('', 'md5'), 'hex') = md5('')",
+        "1 1 1 1",
+        "to_hex(i64)",
+        "'1' '2' null 'fffffffffffffffc'",
+        NULL,
+    };
+
+    (void)state;
+    check_expressions(pairs);
+    CHECK_HAS(expr_values("sha256(i64)"), "expected a string or binary, not a value of type int64");
+    CHECK_HAS(expr_values("digest(s, 'blake3')"), "digest() knows 'md5', 'sha224'");
+    CHECK_HAS(expr_values("digest(s, s)"), "digest() knows 'md5', 'sha224'");
+    CHECK_HAS(expr_values("encode(s, 'morse')"), "encode() knows 'hex' and 'base64'");
+}
+
+static void test_functions_more__bits(void **state)
+{
+    static const char *const pairs[] = {
+        "i64 & 3",
+        "1 2 null 0",
+        "i64 | 4",
+        "5 6 null -4",
+        "i64 << 2",
+        "4 8 null -16",
+        "i64 >> 1",
+        "0 1 null -2",
+        "i64 >> 99",
+        "0 0 null -1",
+        "1 + 1 << 2 | 1",
+        "9 9 9 9",
+        "i64 << 1 > 2 and i64 & 2 = 2",
+        "0 1 null 0",
+        "0 << 99",
+        "0 0 0 0",
+        "null & 1",
+        "null null null null",
+        NULL,
+    };
+
+    (void)state;
+    check_expressions(pairs);
+    CHECK_HAS(expr_values("i64 << 63"), "row 0: 1 << 63 does not fit into 64 bits");
+    CHECK_HAS(expr_values("i64 >> -1"), "row 0: 1 >> -1 does not fit into 64 bits");
+    CHECK_HAS(expr_values("f64 & 1"), "bits are those of whole numbers, not of a value of type");
+    CHECK_STR(expr_values("case when i64 > 9 then i64 << 63 end"), "null null null null");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_functions_more__text),
         cmocka_unit_test(test_functions_more__times),
         cmocka_unit_test(test_functions_more__lists_and_numbers),
+        cmocka_unit_test(test_functions_more__digests),
+        cmocka_unit_test(test_functions_more__bits),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -285,7 +285,8 @@ static void test_parse__faults(void **state)
         "i64 in (1,2,3,4,5,6,7,8,9,10,11,12,13,14) and upper(s) like '%a_%' or "
         "case when flag then dec else 1.5 end > 2 and regexp_like(s, '(a|b)+') "
         "and array_has_any(items, [1, 2]) and [items, null][1] is null "
-        "and array_length([1, 2]) = 2 and concat(s, i64) <> '' and "
+        "and array_has_any(array_sort(array_append(items, 1)), items) and md5(s) <> '' "
+        "and i64 << 1 & 3 <> 9 and array_length([1, 2]) = 2 and concat(s, i64) <> '' and "
         "date_trunc('month', ts) < '2030-01-01' and info.width is not null";
     struct ArrowSchema schema;
     struct ArrowArray batch;

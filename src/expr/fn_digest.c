@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Hashes of strings and binaries, and bytes as text. md5() gives hex digits, as everywhere; the
+ * others give bytes, and digest() bytes of all of them.
+ */
+#include "base/md5.h"
+#include "base/sha256.h"
+#include "base/sha512.h"
+#include "expr/function.h"
+#include "expr/text_rows.h"
+
+typedef void (*hash_fn)(const void *data, size_t len, uint8_t *hash_out);
+
+static const struct {
+    const char *name;
+    hash_fn hash;
+    uint32_t bytes;
+} hashes[] = {
+    { "md5", lmn__md5, LMN__MD5_BYTES },          { "sha224", lmn__sha224, LMN__SHA224_BYTES },
+    { "sha256", lmn__sha256, LMN__SHA256_BYTES }, { "sha384", lmn__sha384, LMN__SHA384_BYTES },
+    { "sha512", lmn__sha512, LMN__SHA512_BYTES },
+};
+
+enum { MD5, SHA224, SHA256, SHA384, SHA512, HASH_COUNT, AS_NAMED };
+
+static const char digits[] = "0123456789abcdef";
+
+static enum lmn_status hash_row(struct lmn__frame *frame, const struct lmn__term *term,
+                                const struct lmn__vector *arg, uint32_t row,
+                                struct lmn__span *span_out)
+{
+    struct lmn__span from = lmn__vector_span(arg, row);
+    uint32_t bytes = hashes[term->choice].bytes;
+    uint8_t *made;
+    enum lmn_status st = lmn__text_take(frame, term, row, bytes, &made);
+
+    if (st != LMN_OK)
+        return st;
+    hashes[term->choice].hash(from.data, from.len, made);
+    *span_out = (struct lmn__span){ made, bytes };
+    return LMN_OK;
+}
+
+static enum lmn_status hex_row(struct lmn__frame *frame, const struct lmn__term *term,
+                               const struct lmn__vector *arg, uint32_t row,
+                               struct lmn__span *span_out)
+{
+    struct lmn__span from = lmn__vector_span(arg, row);
+    uint8_t *made;
+    enum lmn_status st = lmn__text_take(frame, term, row, (uint64_t)from.len * 2, &made);
+
+    for (size_t i = 0; st == LMN_OK && i < from.len; i++) {
+        made[2 * i] = (uint8_t)digits[from.data[i] >> 4];
+        made[2 * i + 1] = (uint8_t)digits[from.data[i] & 15];
+    }
+    *span_out = (struct lmn__span){ made, from.len * 2 };
+    return st;
+}
+
+/* Without the signs that fill up the last group, as DataFusion writes it. */
+static enum lmn_status base64_row(struct lmn__frame *frame, const struct lmn__term *term,
+                                  const struct lmn__vector *arg, uint32_t row,
+                                  struct lmn__span *span_out)
+{
+    static const char letters[] =
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    struct lmn__span from = lmn__vector_span(arg, row);
+    uint64_t used = 0;
+    uint32_t held = 0, bits = 0;
+    uint8_t *made;
+    enum lmn_status st = lmn__text_take(frame, term, row, (uint64_t)from.len / 3 * 4 + 4, &made);
+
+    for (size_t i = 0; st == LMN_OK && i < from.len; i++) {
+        held = held << 8 | from.data[i];
+        for (bits += 8; bits >= 6; bits -= 6)
+            made[used++] = (uint8_t)letters[held >> (bits - 6) & 63];
+    }
+    if (st == LMN_OK && bits != 0)
+        made[used++] = (uint8_t)letters[held << (6 - bits) & 63];
+    *span_out = (struct lmn__span){ made, used };
+    return st;
+}
+
+/* A whole number as hex digits: those of its 64 bits. */
+static enum lmn_status number_row(struct lmn__frame *frame, const struct lmn__term *term,
+                                  const struct lmn__vector *arg, uint32_t row,
+                                  struct lmn__span *span_out)
+{
+    uint64_t value = (uint64_t)lmn__vector_i64(arg, row);
+    size_t at = 16;
+    uint8_t *made;
+    enum lmn_status st = lmn__text_take(frame, term, row, at, &made);
+
+    if (st != LMN_OK)
+        return st;
+    do {
+        made[--at] = (uint8_t)digits[value & 15];
+        value >>= 4;
+    } while (value != 0);
+    *span_out = (struct lmn__span){ made + at, 16 - at };
+    return LMN_OK;
+}
+
+/* A call of `row` on the bytes of arg[0]. */
+static enum lmn_status bind_bytes(struct lmn__binder *binder, uint32_t place, lmn__text_fn row,
+                                  enum lmn__kind kind, struct lmn__term **arg,
+                                  struct lmn__term **term_out)
+{
+    const struct lmn__type string = lmn__type_plain(LMN__KIND_STRING);
+    const struct lmn__type type = lmn__type_plain(kind);
+    char text[LMN__TYPE_TEXT_BYTES];
+    enum lmn_status st = LMN_OK;
+
+    if (arg[0]->type.kind == LMN__KIND_NULL)
+        st = lmn__bind_convert(binder, &arg[0], &string, LMN__CONVERT_CAST);
+    else if (!lmn__type_is_bytes(&arg[0]->type))
+        return lmn__bind_fail(binder, arg[0]->place, LMN_E_INVALID,
+                              "expected a string or binary, not a value of type %s",
+                              lmn__type_text(&arg[0]->type, text));
+    if (st == LMN_OK)
+        st = lmn__bind_call(binder, place, lmn__text_kernel, &type, arg, 1, term_out);
+    if (st == LMN_OK)
+        (*term_out)->text_of_row = row;
+    return st;
+}
+
+/* Is the constant string `term` the word `name`? */
+static bool names(const struct lmn__term *term, const char *name)
+{
+    const struct lmn__span *text = term->constant.values;
+
+    return text->len == strlen(name) && memcmp(text->data, name, text->len) == 0;
+}
+
+static bool is_word(const struct lmn__term *term)
+{
+    return term->op == LMN__OP_CONSTANT && term->type.kind == LMN__KIND_STRING &&
+           !lmn__term_is_null(term);
+}
+
+/* `choice` is the hash; AS_NAMED: the second argument names it. */
+static enum lmn_status bind_hash(struct lmn__binder *binder, uint32_t place, int32_t choice,
+                                 struct lmn__term **arg, uint32_t count,
+                                 struct lmn__term **term_out)
+{
+    struct lmn__term *made;
+    bool named = choice == AS_NAMED;
+    enum lmn_status st;
+
+    (void)count;
+    for (int32_t i = 0; named && choice == AS_NAMED && is_word(arg[1]) && i < HASH_COUNT; i++)
+        choice = names(arg[1], hashes[i].name) ? i : choice;
+    if (choice == AS_NAMED)
+        return lmn__bind_fail(binder, arg[1]->place, LMN_E_UNSUPPORTED,
+                              "digest() knows 'md5', 'sha224', 'sha256', 'sha384' and 'sha512'");
+    st = bind_bytes(binder, place, hash_row, LMN__KIND_BINARY, arg, &made);
+    if (st != LMN_OK)
+        return st;
+    made->choice = choice;
+    made->name = hashes[choice].name;
+    *term_out = made;
+    return choice == MD5 && !named
+               ? bind_bytes(binder, place, hex_row, LMN__KIND_STRING, &made, term_out)
+               : LMN_OK;
+}
+
+static enum lmn_status bind_encode(struct lmn__binder *binder, uint32_t place, int32_t choice,
+                                   struct lmn__term **arg, uint32_t count,
+                                   struct lmn__term **term_out)
+{
+    bool hex = is_word(arg[1]) && names(arg[1], "hex");
+
+    (void)choice;
+    (void)count;
+    if (!hex && !(is_word(arg[1]) && names(arg[1], "base64")))
+        return lmn__bind_fail(binder, arg[1]->place, LMN_E_UNSUPPORTED,
+                              "encode() knows 'hex' and 'base64'");
+    return bind_bytes(binder, place, hex ? hex_row : base64_row, LMN__KIND_STRING, arg, term_out);
+}
+
+const struct lmn__function lmn__digest_functions[] = {
+    LMN__BOUND_FUNCTION("md5", 1, 1, bind_hash, MD5),
+    LMN__BOUND_FUNCTION("sha224", 1, 1, bind_hash, SHA224),
+    LMN__BOUND_FUNCTION("sha256", 1, 1, bind_hash, SHA256),
+    LMN__BOUND_FUNCTION("sha384", 1, 1, bind_hash, SHA384),
+    LMN__BOUND_FUNCTION("sha512", 1, 1, bind_hash, SHA512),
+    LMN__BOUND_FUNCTION("digest", 2, 2, bind_hash, AS_NAMED),
+    LMN__BOUND_FUNCTION("encode", 2, 2, bind_encode, 0),
+    LMN__TEXT_FUNCTION("to_hex", 1, 1, "i>s", number_row, 0),
+    { 0 },
+};
