@@ -218,6 +218,40 @@ def test_same__other_minors_of_python(module):
     assert set(seen.values()) == {VERSION}, seen
 
 
+PROGRAM = """
+import sys
+sys.path.insert(0, {path!r})
+from leman.fingerprint import version_of
+
+K = 3
+
+class Scaled:
+    def __init__(self, factor):
+        self.factor = factor
+
+    def __call__(self, x):
+        return [y * K for y in range(x)] + [self.factor]
+
+print(version_of(Scaled(2)))
+"""
+
+
+def test_same__programs_without_a_module(tmp_path):
+    """A script, an argument of -c, a file at the input: the text is found, in every minor."""
+    script = tmp_path / "program.py"
+    script.write_text(PROGRAM.format(path=str(ROOT / "python")))
+    seen = {}
+    for python in [sys.executable, *other_pythons()]:
+        for words in ([script], ["-c", script.read_text()], ["-"]):
+            with open(script) as program:
+                done = subprocess.run(
+                    [python, *words], stdin=program, capture_output=True, text=True, timeout=60
+                )
+            assert done.returncode == 0, done.stderr
+            seen[python, str(words[0])] = done.stdout
+    assert len(set(seen.values())) == 1, seen
+
+
 CHANGES = [
     ('re.compile(r"a+", re.I)', 're.compile(r"a+")'),
     ('re.compile("b").match', 're.compile("c").match'),
