@@ -179,8 +179,6 @@ class Applier:
         if isinstance(row_ids, bytes):
             row_ids = memoryview(row_ids).cast("Q")
         failure = Failure(self.udf, self.column, row_ids, self.inputs)
-        if self._sink(port) is not None and self.kind == "scalar":
-            output = blob_values.placed(output)
         with counting() as spent, prints.Call(row_ids):
             if self.kind == "scalar":
                 made = self._by_rows(schema, array, len(row_ids), output, failure, port, keeping)
@@ -205,10 +203,12 @@ class Applier:
             return function
         return metered(function, self.meter, port)
 
-    @staticmethod
-    def _sink(port):
-        """Where blobs are streamed to; None: they are values, as results that are paid for."""
-        return None if port is None or port.paid else port.blobs
+    def _sink(self, port):
+        """Where blobs are streamed to; None: they are values, as results that are paid for.
+
+        Those of coroutines are kept beforehand.
+        """
+        return None if port is None or (port.paid and not self.is_async) else port.blobs
 
     def pause(self, error, seconds, port):
         """Wait before another attempt."""
@@ -239,6 +239,8 @@ class Applier:
                     self._chunk(columns, start, results, failure, port, keeping)
         except Stopped:
             pass  # what is computed counts
+        if self._sink(port) is not None:
+            output = blob_values.placed(output)
         made, wrong = _core.values_array(output, results, self.single)
         if wrong:
             made = self._wrong(schema, array, output, results, wrong, failure)
@@ -253,27 +255,13 @@ class Applier:
             return None if wrong else made
 
         keep = Keeper(port, make) if port is not None and port.paid else None
-        made = Rows(self, columns, start, failure, port, keep).run()
-        results.extend(self._stored(made, columns, start, failure, port))
+        store = None
+        if self.fills_blobs:
+            store = blob_values.storing(lambda value: value, self.udf, self._sink(port))
+        made = Rows(self, columns, start, failure, port, keep, store).run()
+        results.extend(made)
         if len(made) < len(columns[0]):
             raise Stopped
-
-    def _stored(self, values, columns, start, failure, port):
-        """Values that coroutines gave, their blobs put into the table by the job's own thread."""
-        if not self.fills_blobs or self._sink(port) is None:
-            return values
-        store = blob_values.storing(lambda value: value, self.udf, self._sink(port))
-        made = []
-        for value in values:
-            try:
-                made.append(store(value))
-            except Exception as error:
-                row = len(made)
-                failure.add(start + row, error, 1, [column[row] for column in columns])
-                if self.policy.decide(error, 1)[0] == "fail":
-                    raise failure.job_error(start + row) from error
-                made.append(None)
-        return made
 
     def _chunk(self, columns, start, results, failure, port, keeping):
         """Append the results of the rows from `start` on."""

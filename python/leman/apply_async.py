@@ -91,14 +91,19 @@ async def _limited(function, arguments, timeout):
 class Rows:
     """Rows of a batch on their way through a function."""
 
-    def __init__(self, applier, columns, start, failure, port, keep):
-        """start: the row of the batch that the columns begin with; keep: makes a result durable."""
+    def __init__(self, applier, columns, start, failure, port, keep, store):
+        """start: the row of the batch that the columns begin with.
+
+        keep: makes a result durable, or None. store: in the thread that serves the job, makes of a
+        result what stands for it, or None.
+        """
         self.applier = applier
         self.columns = columns
         self.start = start
         self.failure = failure
         self.port = port
         self.keep = keep
+        self.store = store
         self.results = [None] * len(columns[0])
         self.next = 0
         self.error = None  # that ends the job
@@ -122,13 +127,16 @@ class Rows:
     # In the thread that serves the job
 
     def _grant(self):
-        """Answer what calls ask for until the batch is done."""
+        """Answer what calls ask for, and store results, until the batch is done."""
         while (ask := self.asks.get()) is not None:
             asks = [ask]
             while ask is not None and not self.asks.empty():
                 ask = self.asks.get()
                 asks.append(ask)
-            self._answer([one for one in asks if one is not None])
+            for one in asks:
+                if isinstance(one, _Result):
+                    one.put(self.store)
+            self._answer([one for one in asks if isinstance(one, tuple)])
             if ask is None:
                 return
 
@@ -208,6 +216,8 @@ class Rows:
         while True:
             try:
                 value = await self._call(arguments)
+                if self.store is not None and self.keep is None:
+                    value = await self._stored(value)
                 break
             except Stopped:
                 if attempts == 0:
@@ -224,9 +234,34 @@ class Rows:
                     raise self.failure.job_error(self.start + row) from error
                 return
             await asyncio.sleep(max(seconds, pause))
-        self.results[row] = value
         if self.keep is not None:
             await self.keep(self.start + row, value)
+            if self.store is not None:
+                value = await self._stored(value)
+        self.results[row] = value
+
+    async def _stored(self, value):
+        """What stands for a result: at most as many are in memory as there are calls in flight."""
+        result = _Result(value)
+        self.asks.put(result)
+        return await result.answer
+
+
+class _Result:
+    """A value of the loop on its way through the thread that serves the job."""
+
+    def __init__(self, value):
+        self.value = value
+        self.answer = asyncio.get_running_loop().create_future()
+
+    def put(self, store):
+        try:
+            made = store(self.value)
+        except Exception as error:
+            self.answer.get_loop().call_soon_threadsafe(_settle, self.answer, None, error)
+        else:
+            _tell(self.answer, made)
+        self.value = None
 
 
 def _tell(answer, value):
@@ -235,8 +270,12 @@ def _tell(answer, value):
         answer.get_loop().call_soon_threadsafe(_settle, answer, value)
 
 
-def _settle(answer, value):
-    if not answer.done():
+def _settle(answer, value, error=None):
+    if answer.done():
+        return
+    if error is not None:
+        answer.set_exception(error)
+    else:
         answer.set_result(value)
 
 

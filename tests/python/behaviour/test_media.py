@@ -164,6 +164,49 @@ def test_values__of_coroutines(tmp_path):
     check_blobs(table, "data", [None if n == 3 else payload(n, 1000 * n) for n in range(20)])
 
 
+def test_values__of_coroutines_are_read_again_when_their_file_breaks(tmp_path):
+    table = make(tmp_path / "t.lance", "2.1", n=list(range(6)))
+    broken = tmp_path / "broken"
+
+    class Breaking(Dribble):
+        def read(self, count):
+            if not broken.exists():
+                broken.touch()
+                raise ConnectionResetError("gone")
+            return super().read(count)
+
+    @leman.udf(data_type=leman.blob(), on_error=leman.retry_transient(backoff=0.01))
+    async def made(n: int):
+        return (Breaking if n == 3 else Dribble)(payload(n, 1000))
+
+    table.add_columns({"data": made})
+    assert table.backfill("data", concurrency=1, progress=False).rows_failed == 0
+    assert broken.exists()
+    check_blobs(table, "data", [payload(n, 1000) for n in range(6)])
+
+
+@pytest.mark.parametrize("paid", [False, True])
+def test_values__of_coroutines_are_not_gathered(tmp_path, paid):
+    """A batch of them is more than its worker ever has in memory."""
+    table = make(tmp_path / "t.lance", "2.1", n=list(range(20)))
+
+    @leman.udf(data_type=leman.blob(), async_concurrency=1, batch_size=20, paid=paid)
+    async def made(n: int):
+        if n == 19:
+            with open("/proc/self/status", "rb") as status:
+                return next(line for line in status if line.startswith(b"VmHWM"))
+        return bytes([n]) * (16 * MIB)
+
+    table.add_columns({"data": made})
+    table.backfill("data", concurrency=1, progress=False, keep_warm=False)
+    table.refresh()
+    told = table.take([19], ["data"], blobs="bytes").to_pylist()[0]["data"]
+    assert int(told.split()[1]) * 1024 < 200 * MIB, told
+    for n in (0, 7, 18):
+        value = table.take([n], ["data"], blobs="bytes").to_pylist()[0]["data"]
+        assert value == bytes([n]) * (16 * MIB)
+
+
 @pytest.mark.parametrize("kind", ["plain", "async"])
 def test_paid__blobs_are_not_paid_for_twice(tmp_path, version, kind):
     """Killed in the middle: what was given before is there, as long as it is."""
