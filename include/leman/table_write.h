@@ -20,7 +20,7 @@ struct lmn_write_options {
     uint64_t fragment_rows_max;       /* default 1,048,576 */
     uint64_t fragment_bytes_max;      /* of a data file; default 90 GiB */
     bool unstable_row_ids;            /* new tables: row ids are addresses */
-    const char *const *primary_key;   /* new tables: names of columns, in order */
+    const char *const *primary_key;   /* new tables: names of columns, in order; without nulls */
     uint32_t primary_key_count;
     const char *message; /* kept with the version */
     bool unsynced;       /* do not wait for the device: for scratch tables */

@@ -34,6 +34,14 @@ static enum lmn_status check_names(const struct lmn__schema *schema,
     return LMN_OK;
 }
 
+enum lmn_status lmn__conform_check_whole(const struct lmn__conform *conform, struct lmn_error *err)
+{
+    return conform->missing == NULL
+               ? LMN_OK
+               : lmn_fail(err, LMN_E_INVALID, "column \"%.100s\", which has no nulls, is missing",
+                          conform->missing);
+}
+
 static enum lmn_status select_columns(struct lmn__conform *conform,
                                       const struct lmn__schema *schema,
                                       const struct ArrowSchema *given, bool partial,
@@ -50,14 +58,13 @@ static enum lmn_status select_columns(struct lmn__conform *conform,
         if (lmn__arrow_child(given, node->name, &child) != NULL) {
             conform->column[conform->column_count] = node;
             conform->child[conform->column_count++] = child;
-        } else if (!node->field->nullable && !partial) {
-            return lmn_fail(err, LMN_E_INVALID, "column \"%.100s\", which has no nulls, is missing",
-                            node->name);
+        } else if (!node->field->nullable && conform->missing == NULL) {
+            conform->missing = node->name;
         }
     }
     if (conform->column_count == 0)
         return lmn_fail(err, LMN_E_INVALID, "the rows have none of the table's columns");
-    return LMN_OK;
+    return partial ? LMN_OK : lmn__conform_check_whole(conform, err);
 }
 
 /* What a blob column is written from: bytes, or references where the rows have such. */

@@ -17,6 +17,7 @@ struct lmn__conform {
     uint32_t column_count;
     const struct lmn__node **column; /* the table's, on top level */
     int64_t *child;                  /* which child of the rows each one is */
+    const char *missing;             /* a column that has no nulls, and the rows have not; NULL */
     struct lmn__pb_list fields;      /* of these columns */
     struct ArrowArray **array;       /* children of the view */
     const void *no_buffer[1];        /* its validity */
@@ -34,6 +35,10 @@ LMN_MUST_USE enum lmn_status lmn__conform_init(struct lmn__conform *conform, str
                                                const struct ArrowSchema *given, bool partial,
                                                struct lmn_error *err);
 void lmn__conform_deinit(struct lmn__conform *conform);
+
+/* Have the rows all columns that a new row needs? LMN_E_INVALID names one that is missing. */
+LMN_MUST_USE enum lmn_status lmn__conform_check_whole(const struct lmn__conform *conform,
+                                                      struct lmn_error *err);
 
 /*
  * The rows of `batch` in the table's order. *view_out borrows from `batch`, and its list of

@@ -426,7 +426,9 @@ static enum lmn_status insert_batch(struct merge *merge, uint64_t batch, struct 
     }
     merge->result.inserted += count;
     lmn__arena_init(&arena, merge->env, 0);
-    st = lmn__conform_batch(&merge->given, rows, &view, err);
+    st = count != 0 ? lmn__conform_check_whole(&merge->given, err) : LMN_OK;
+    if (st == LMN_OK)
+        st = lmn__conform_batch(&merge->given, rows, &view, err);
     if (st == LMN_OK && count == (uint64_t)rows->length) {
         st = lmn__move_insert(&merge->move, &merge->given, &view, err);
     } else if (st == LMN_OK && count != 0) {
@@ -502,7 +504,7 @@ static enum lmn_status merge_once(struct merge *merge, bool *again_out, struct l
         st = lmn__table_new(merge->table->store, merge->manifest, &merge->pinned, err);
     if (st == LMN_OK)
         st = lmn__conform_init(&merge->given, merge->env, &merge->manifest->schema,
-                               &merge->source.schema, !inserts, err);
+                               &merge->source.schema, true, err);
     if (st == LMN_OK)
         st = index_source(merge, err);
     if (st == LMN_OK)

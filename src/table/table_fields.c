@@ -126,6 +126,7 @@ enum lmn_status lmn__fields_set_key(struct lmn__pb_schema *pb, const char *const
             if (field[k].parent_id != -1 || !lmn__span_equal(field[k].name, name[i]))
                 continue;
             field[k].primary_key = true;
+            field[k].nullable = false; /* as Lance wants it of keys, in every schema it writes */
             field[k].primary_key_position = i + 1;
             found = true;
         }

@@ -209,7 +209,19 @@ def test_primary_key_survives_writes_of_pylance(tmp_path):
     path = str(tmp_path / "t.lance")
     leman.create(path, {"a": [1], "b": [2]}, primary_key=["b"])
     lance.write_dataset(pa.table({"a": [3], "b": [4]}), path, mode="append")
-    assert leman.open(path).primary_key == ["b"]
+    dataset = lance.dataset(path)
+    dataset.add_columns({"c": "a + 1"})
+    dataset.alter_columns({"path": "c", "name": "d"})
+    dataset.drop_columns(["a"])
+    dataset.restore()
+    ours = leman.open(path)
+    assert ours.primary_key == ["b"]
+    ours.upsert({"b": [4, 5]})
+    assert check(path)["b"].to_pylist() == [2, 4, 5]
+    with pytest.raises(leman.InvalidError, match='"b" is declared to have no nulls, and has 1'):
+        ours.append(pa.table({"b": pa.array([None], pa.int64())}))
+    with pytest.raises(leman.InvalidError, match='"k" is declared to have no nulls, and has 1'):
+        leman.create(tmp_path / "n.lance", {"k": [1, None]}, primary_key="k")
 
 
 def test_lancedb_opens_our_database(tmp_path):

@@ -62,8 +62,8 @@ def test_where__limit_and_offset_count_matching_rows(table):
 
 def test_where__wrong_expressions_name_the_place(table):
     for call in (table.scan, table.count_rows, table.delete):
-        with pytest.raises(leman.InvalidError, match="character 5"):
-            call(where="id >> ")
+        with pytest.raises(leman.InvalidError, match="character 6"):
+            call(where="id > > ")
         with pytest.raises((leman.NotFoundError, leman.InvalidError), match="nope"):
             call(where="nope = 1")
     assert table.version == 1

@@ -85,9 +85,14 @@ def test_upsert__by_other_columns_than_the_key(table):
 
 
 def test_upsert__null_keys_match_nothing(table):
-    result = table.upsert({"text": pa.array([None], pa.string()), "n": [99]}, on=["text"])
-    assert result.inserted == 1
-    assert rows(table)[-1] == (None, None, 99)
+    null = pa.array([None], pa.string())
+    table.append({"id": [7]})
+    result = table.upsert({"id": [8], "text": null, "n": [99]}, on=["text"])
+    assert (result.inserted, result.updated) == (1, 0)
+    assert rows(table)[-1] == (8, None, 99)
+    with pytest.raises(leman.InvalidError, match='column "id", which has no nulls, is missing'):
+        table.upsert({"text": null, "n": [100]}, on=["text"])
+    assert rows(table)[-1] == (8, None, 99)
 
 
 def test_upsert__types_are_cast(table):

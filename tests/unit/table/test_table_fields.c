@@ -162,6 +162,7 @@ static void test_fields__primary_key(void **state)
     CHECK_STATUS(lmn__fields_set_key(&pb, key, 2, &err), LMN_OK, &err);
     CHECK(find(&pb, "word")->primary_key && find(&pb, "word")->primary_key_position == 1);
     CHECK(find(&pb, "number")->primary_key && find(&pb, "number")->primary_key_position == 2);
+    CHECK(!find(&pb, "word")->nullable && !find(&pb, "number")->nullable);
     CHECK(!find(&pb, "maybe")->primary_key);
     /* Keys are columns on top level. */
     CHECK_STATUS(lmn__fields_set_key(&pb, unknown, 2, &err), LMN_E_NOT_FOUND, &err);
