@@ -4,6 +4,7 @@
 
 #include "json.h"
 #include "table.h"
+#include "version.h"
 
 struct arguments {
     const char *path, *version, *to;
@@ -104,7 +105,7 @@ const struct command cmd_cache = {
     "  --columns A,B  these columns only\n"
     "  --bytes N      as large as the cache may be; 64 GiB unless given\n"
     "  --threads N    that read; one per processor unless given\n"
-    "  --version V    another version than the newest: a number or the name of a tag\n"
+    "  --version V    another version: " VERSION_HELP
     "  --json         say what was done as a JSON object\n",
     run
 };

@@ -6,11 +6,13 @@
 #include "schema.h"
 #include "table.h"
 #include "value.h"
+#include "version.h"
 
 struct arguments {
-    const char *path, *version, *info;
-    struct list add, drop, rename, widen;
+    const char *path, *version, *info, *join;
+    struct list add, drop, rename, widen, on;
     bool json;
+    struct rows_options source;
 };
 
 static int parse(int argc, char **argv, struct arguments *arguments)
@@ -20,15 +22,18 @@ static int parse(int argc, char **argv, struct arguments *arguments)
         { "drop", ARGUMENT_LIST, &arguments->drop },
         { "rename", ARGUMENT_ITEMS, &arguments->rename },
         { "widen", ARGUMENT_ITEMS, &arguments->widen },
+        { "join", ARGUMENT_TEXT, &arguments->join },
+        { "on", ARGUMENT_LIST, &arguments->on },
         { "version", ARGUMENT_TEXT, &arguments->version },
         { "info", ARGUMENT_TEXT, &arguments->info },
         { "json", ARGUMENT_FLAG, &arguments->json },
+        ROWS_ARGUMENTS(arguments->source),
         { NULL, ARGUMENT_FLAG, NULL },
     };
     int rest, code = arguments_read(&cmd_columns, options, argc, argv, &rest);
     int kinds = (arguments->add.count != 0) + (arguments->drop.count != 0) +
                 (arguments->rename.count != 0) + (arguments->widen.count != 0) +
-                (arguments->info != NULL);
+                (arguments->info != NULL) + (arguments->join != NULL);
 
     if (code != EXIT_DONE)
         return code;
@@ -36,7 +41,10 @@ static int parse(int argc, char **argv, struct arguments *arguments)
         return usage(&cmd_columns, "one table is wanted, not %d", argc - rest);
     if (kinds > 1 || (kinds == 1 && arguments->version != NULL))
         return usage(&cmd_columns,
-                     "one of --add, --drop, --rename, --widen, --info and --version, not several");
+                     "one of --add, --join, --drop, --rename, --widen, --info and --version, not "
+                     "several");
+    if (arguments->on.count != 0 && arguments->join == NULL)
+        return usage(&cmd_columns, "--on is the key of --join");
     arguments->path = argv[rest];
     return EXIT_DONE;
 }
@@ -51,6 +59,18 @@ static enum lmn_status add(struct lmn_table *table, const struct list *list, str
                             list->item[i]);
     }
     return lmn_table_add_columns(table, column, list->count, err);
+}
+
+/* Columns of a file, by key or, without one, in the order of the rows. */
+static enum lmn_status join(struct lmn_table *table, const struct arguments *arguments,
+                            struct lmn_error *err)
+{
+    struct ArrowArrayStream stream;
+    enum lmn_status st = open_rows(arguments->join, &arguments->source, NULL, &stream, err);
+
+    return st == LMN_OK ? lmn_table_join_columns(table, &stream, arguments->on.item,
+                                                 arguments->on.count, err)
+                        : st;
 }
 
 static enum lmn_status rename_columns(struct lmn_table *table, const struct list *list,
@@ -130,6 +150,8 @@ static int run(int argc, char **argv)
     st = open_table(arguments.path, arguments.version, &table, &err);
     if (st == LMN_OK && arguments.add.count != 0)
         st = add(table, &arguments.add, &err);
+    if (st == LMN_OK && arguments.join != NULL)
+        st = join(table, &arguments, &err);
     if (st == LMN_OK && arguments.drop.count != 0)
         st = lmn_table_drop_columns(table, arguments.drop.item, arguments.drop.count, &err);
     if (st == LMN_OK && arguments.rename.count != 0)
@@ -146,20 +168,26 @@ static int run(int argc, char **argv)
 
 const struct command cmd_columns = {
     "columns", "list, add, drop, rename and widen columns of a table",
-    "usage: leman columns TABLE [--add NAME=EXPRESSION ... | --drop NAME,... | --rename OLD=NEW "
-    "...\n"
+    "usage: leman columns TABLE [--add NAME=EXPRESSION ... | --join FILE [--on NAME,...]\n"
+    "                           | --drop NAME,... | --rename OLD=NEW ...\n"
     "                           | --widen NAME=TYPE ... | --info NAME | --version V] [--json]\n"
     "\n"
     "Lists the columns of a table with their types, after changing them if told. Columns that a\n"
     "change is not about are not rewritten.\n"
     "\n"
-    "  --add N=E      a column computed from the row: \"area=width * height\"\n"
+    "  --add N=E      a column computed from the row: \"area=width * height\"; of nulls:\n"
+    "                 \"note=cast(null as string)\"\n"
+    "  --join FILE    the columns of an Arrow IPC, CSV or JSON lines file, whose rows are those "
+    "of\n"
+    "                 the table in its order\n"
+    "  --on A,B       of --join: its rows are found by this key; rows without one become null\n"
     "  --drop A,B     these columns go; also fields: info.width\n"
     "  --rename O=N   column O gets the name N; each is a version of its own\n"
     "  --widen N=T    column or field N gets the wider type T: \"width=int64\"; each is a version\n"
     "                 of its own\n"
     "  --info N       say what fills column N: function, source, commit, packages, job\n"
-    "  --version V    list those of another version: a number or the name of a tag\n"
-    "  --json         print every column as a JSON object, one per line\n",
+    "  --version V    those of another version: " VERSION_HELP
+    "  --json         print every column as a JSON object, one per line\n"
+    "\n" ROWS_HELP,
     run
 };

@@ -2,6 +2,7 @@
 #include <stdio.h>
 
 #include "table.h"
+#include "version.h"
 
 static int run(int argc, char **argv)
 {
@@ -36,6 +37,6 @@ const struct command cmd_count = {
     "usage: leman count TABLE [--where EXPRESSION] [--version V]\n"
     "\n"
     "  --where E    the rows that match, as in SQL: \"width > 100 and label is not null\"\n"
-    "  --version V  another version than the newest: a number or the name of a tag\n",
+    "  --version V  another version: " VERSION_HELP,
     run
 };

@@ -4,6 +4,7 @@
 
 #include "output.h"
 #include "table.h"
+#include "version.h"
 
 enum { SHOWN = 20 };
 
@@ -158,7 +159,7 @@ const struct command cmd_errors = {
     "since is left out.\n"
     "\n"
     "  --limit N    at most N cells; 20 unless told\n"
-    "  --version V  another version than the newest: a number or the name of a tag\n"
+    "  --version V  another version: " VERSION_HELP
     "  --json       print every cell as a JSON object, one per line\n"
     "  --arrow      write every cell as an Arrow IPC stream\n",
     run

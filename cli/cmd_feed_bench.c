@@ -4,6 +4,7 @@
 
 #include "json.h"
 #include "table.h"
+#include "version.h"
 
 struct arguments {
     const char *path, *version, *where, *shuffle, *cache;
@@ -190,7 +191,7 @@ const struct command cmd_feed_bench = {
     "  --threads N     that read; one per processor unless given\n"
     "  --prefetch N    batches that are read ahead; 4 unless given\n"
     "  --cache DIR     read through the cache in this directory\n"
-    "  --version V     another version than the newest: a number or the name of a tag\n"
+    "  --version V     another version: " VERSION_HELP
     "  --json          say it as a JSON object\n",
     run
 };

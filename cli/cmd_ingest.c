@@ -175,7 +175,7 @@ static int run(int argc, char **argv)
     }
     if (st != LMN_OK)
         return fail(&err);
-    return problems != 0 ? EXIT_PARTIAL : EXIT_DONE;
+    return problems != 0 ? EXIT_FAILED_ROWS : EXIT_DONE;
 }
 
 const struct command cmd_ingest = {

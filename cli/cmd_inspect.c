@@ -4,6 +4,7 @@
 
 #include "inspect.h"
 #include "json.h"
+#include "version.h"
 
 /* Pages of a column that are listed unless all are asked for. */
 enum { PAGES_SHOWN = 4 };
@@ -180,7 +181,7 @@ const struct command cmd_inspect = {
     "  --fragments  list the fragments of the table with the bytes of their columns and the "
     "largest\n"
     "               value of each; this reads columns whose values differ in size\n"
-    "  --version V  another version than the newest: a number or the name of a tag\n"
+    "  --version V  another version: " VERSION_HELP
     "  --json       print everything as one JSON object\n",
     run
 };

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "output.h"
 #include "table.h"
+#include "version.h"
 
 struct arguments {
     const char *path, *version, *where;
@@ -88,7 +89,7 @@ const struct command cmd_scan = {
     "  --offset N     leave out the first N rows\n"
     "  --row-ids      a column _rowid, for `leman take --ids`\n"
     "  --blobs        the bytes of blob columns, not where they are\n"
-    "  --version V    another version than the newest: a number or the name of a tag\n"
+    "  --version V    another version: " VERSION_HELP
     "  --json         print every row as a JSON object, one per line\n"
     "  --arrow        write every row as an Arrow IPC stream\n",
     run

@@ -3,6 +3,7 @@
 
 #include "output.h"
 #include "table.h"
+#include "version.h"
 
 struct arguments {
     const char *path, *version;
@@ -93,7 +94,7 @@ const struct command cmd_take = {
     "  --columns A,B  these columns only, in this order; also fields: info.width\n"
     "  --row-ids      a column _rowid\n"
     "  --blobs        the bytes of blob columns, not where they are\n"
-    "  --version V    another version than the newest: a number or the name of a tag\n"
+    "  --version V    another version: " VERSION_HELP
     "  --json         print every row as a JSON object, one per line\n"
     "  --arrow        write every row as an Arrow IPC stream\n",
     run

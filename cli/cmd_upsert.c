@@ -1,21 +1,66 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <stdio.h>
+#include <string.h>
 
 #include "json.h"
 #include "table.h"
 
 struct arguments {
-    const char *path, *file, *message;
+    const char *path, *file, *message, *matched, *not_matched;
     struct list on;
     bool insert, json;
+    struct lmn_merge_options merge;
     struct rows_options source;
 };
+
+/* The action that a word names, of those that stand in `names`, which ends with NULL. */
+static bool action_read(const char *word, const char *const *names,
+                        const enum lmn_merge_action *action, enum lmn_merge_action *action_out)
+{
+    for (; word != NULL && *names != NULL; names++, action++) {
+        if (strcmp(word, *names) == 0) {
+            *action_out = *action;
+            return true;
+        }
+    }
+    return word == NULL;
+}
+
+/* What becomes of rows, from the words that were given. */
+static int choose(struct arguments *arguments)
+{
+    static const char *const matched[] = { "update", "skip", "delete", "fail", NULL };
+    static const char *const not_matched[] = { "insert", "skip", "fail", NULL };
+    static const enum lmn_merge_action on_matched[] = { LMN_MERGE_UPDATE, LMN_MERGE_SKIP,
+                                                        LMN_MERGE_DELETE, LMN_MERGE_FAIL };
+    static const enum lmn_merge_action on_not_matched[] = { LMN_MERGE_INSERT, LMN_MERGE_SKIP,
+                                                            LMN_MERGE_FAIL };
+    struct lmn_merge_options *merge = &arguments->merge;
+
+    merge->matched = arguments->insert ? LMN_MERGE_FAIL : LMN_MERGE_UPDATE;
+    merge->not_matched = LMN_MERGE_INSERT;
+    if (merge->not_in_source_where != NULL)
+        merge->not_in_source = LMN_MERGE_DELETE;
+    if (arguments->insert && arguments->matched != NULL)
+        return usage(&cmd_upsert, "--insert or --matched, not both");
+    if (!action_read(arguments->matched, matched, on_matched, &merge->matched))
+        return usage(&cmd_upsert, "--matched wants update, skip, delete or fail, not \"%.40s\"",
+                     arguments->matched);
+    if (!action_read(arguments->not_matched, not_matched, on_not_matched, &merge->not_matched))
+        return usage(&cmd_upsert, "--not-matched wants insert, skip or fail, not \"%.40s\"",
+                     arguments->not_matched);
+    return EXIT_DONE;
+}
 
 static int parse(int argc, char **argv, struct arguments *arguments)
 {
     const struct argument options[] = {
         { "on", ARGUMENT_LIST, &arguments->on },
         { "insert", ARGUMENT_FLAG, &arguments->insert },
+        { "matched", ARGUMENT_TEXT, &arguments->matched },
+        { "matched-where", ARGUMENT_TEXT, &arguments->merge.matched_where },
+        { "not-matched", ARGUMENT_TEXT, &arguments->not_matched },
+        { "delete-rest", ARGUMENT_TEXT, &arguments->merge.not_in_source_where },
         { "message", ARGUMENT_TEXT, &arguments->message },
         { "json", ARGUMENT_FLAG, &arguments->json },
         ROWS_ARGUMENTS(arguments->source),
@@ -29,7 +74,7 @@ static int parse(int argc, char **argv, struct arguments *arguments)
         return usage(&cmd_upsert, "a table and a file are wanted, not %d arguments", argc - rest);
     arguments->path = argv[rest];
     arguments->file = argv[rest + 1];
-    return EXIT_DONE;
+    return choose(arguments);
 }
 
 /* The key is told, or that of the table. */
@@ -37,15 +82,13 @@ static enum lmn_status merge(const struct arguments *arguments, struct lmn_table
                              struct ArrowArrayStream *stream, struct lmn_merge_result *result,
                              struct lmn_error *err)
 {
-    struct lmn_merge_options options = {
-        .on = arguments->on.item,
-        .on_count = arguments->on.count,
-        .matched = arguments->insert ? LMN_MERGE_FAIL : LMN_MERGE_UPDATE,
-        .not_matched = LMN_MERGE_INSERT,
-        .write.message = arguments->message,
-    };
+    struct lmn_merge_options options = arguments->merge;
     struct lmn_name_list key;
     enum lmn_status st = lmn_table_primary_key(table, &key, err);
+
+    options.on = arguments->on.item;
+    options.on_count = arguments->on.count;
+    options.write.message = arguments->message;
 
     if (st != LMN_OK) {
         stream->release(stream);
@@ -69,11 +112,15 @@ static void print_result(struct lmn_table *table, const struct lmn_merge_result 
         json_number("version", version);
         json_number("inserted", result->inserted);
         json_number("updated", result->updated);
+        json_number("deleted", result->deleted);
         json_close('}');
         json_end();
     } else {
-        printf("version %llu: %llu rows inserted, %llu updated\n", version,
+        printf("version %llu: %llu rows inserted, %llu updated", version,
                (unsigned long long)result->inserted, (unsigned long long)result->updated);
+        if (result->deleted != 0)
+            printf(", %llu deleted", (unsigned long long)result->deleted);
+        printf("\n");
     }
 }
 
@@ -102,16 +149,22 @@ static int run(int argc, char **argv)
 
 const struct command cmd_upsert = {
     "upsert", "insert and replace rows of a table by key",
-    "usage: leman upsert TABLE FILE [--on NAME,...] [--insert] [--message TEXT] [--json]\n"
-    "                    [OPTION OF THE FILE ...]\n"
+    "usage: leman upsert TABLE FILE [--on NAME,...] [--insert | --matched ACTION]\n"
+    "                    [--matched-where E] [--not-matched ACTION] [--delete-rest E]\n"
+    "                    [--message TEXT] [--json] [OPTION OF THE FILE ...]\n"
     "\n"
     "Rows of the file whose key is in the table replace those, the others are inserted, as one\n"
     "version. Columns that the file lacks stay as they are in rows that are replaced.\n"
     "\n"
-    "  --on A,B        the key; otherwise the table's primary key\n"
-    "  --insert        do not replace: a key that is there fails the command\n"
-    "  --message TEXT  kept with the version\n"
-    "  --json          say what was done as a JSON object\n"
+    "  --on A,B           the key; otherwise the table's primary key\n"
+    "  --insert           do not replace: a key that is there fails the command\n"
+    "  --matched A        what becomes of rows whose key is there: update, skip, delete or fail\n"
+    "  --matched-where E  update only where this holds: \"source.at > target.at\"\n"
+    "  --not-matched A    what becomes of other rows of the file: insert, skip or fail\n"
+    "  --delete-rest E    delete rows of the table whose key is not in the file and that match:\n"
+    "                     \"true\", \"region = 'eu'\"\n"
+    "  --message TEXT     kept with the version\n"
+    "  --json             say what was done as a JSON object\n"
     "\n" ROWS_HELP,
     run
 };

@@ -3,6 +3,7 @@
 
 #include "json.h"
 #include "table.h"
+#include "version.h"
 
 static void print_text(void *context, const char *finding)
 {
@@ -71,12 +72,11 @@ static int run(int argc, char **argv)
 
 const struct command cmd_verify = {
     "verify", "read every page of a table and say what is wrong",
-    "usage: leman verify TABLE [--version VERSION] [--json]\n"
+    "usage: leman verify TABLE [--version V] [--json]\n"
     "\n"
     "Reads every page of every file of a version, its deletions and row ids. Prints one line for\n"
     "each thing that is wrong, with file, column and page; exits with 1 when there is any.\n"
     "\n"
-    "  --version VERSION  a number or a tag; the newest unless given\n"
-    "  --json             an object instead of lines\n",
+    "  --version V  another version: " VERSION_HELP "  --json       an object instead of lines\n",
     run
 };

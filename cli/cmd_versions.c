@@ -53,14 +53,50 @@ static void print_list(const struct lmn_version_list *list)
     }
 }
 
+static enum lmn_status list_versions(struct lmn_table *table, bool json, struct lmn_error *err)
+{
+    struct lmn_version_list list;
+    enum lmn_status st = lmn_table_versions(table, &list, err);
+
+    if (st != LMN_OK)
+        return st;
+    if (json)
+        print_json_list(&list);
+    else
+        print_list(&list);
+    lmn_version_list_free(&list);
+    return LMN_OK;
+}
+
+static enum lmn_status list_branches(struct lmn_table *table, bool json, struct lmn_error *err)
+{
+    struct lmn_tag_list list;
+    enum lmn_status st = lmn_table_branches(table, &list, err);
+
+    for (uint64_t i = 0; st == LMN_OK && i < list.count; i++) {
+        if (json) {
+            json_open(NULL, '{');
+            json_text("branch", list.entry[i].name);
+            json_number("version", list.entry[i].version);
+            json_close('}');
+            json_end();
+        } else {
+            printf("%8llu  %s\n", (unsigned long long)list.entry[i].version, list.entry[i].name);
+        }
+    }
+    if (st == LMN_OK)
+        lmn_tag_list_free(&list);
+    return st;
+}
+
 static int run(int argc, char **argv)
 {
-    bool json = false;
+    bool json = false, branches = false;
     const struct argument options[] = {
+        { "branches", ARGUMENT_FLAG, &branches },
         { "json", ARGUMENT_FLAG, &json },
         { NULL, ARGUMENT_FLAG, NULL },
     };
-    struct lmn_version_list list;
     struct lmn_table *table;
     struct lmn_error err;
     enum lmn_status st;
@@ -72,25 +108,20 @@ static int run(int argc, char **argv)
         return usage(&cmd_versions, "one table is wanted, not %d", argc - rest);
     st = open_table(argv[rest], NULL, &table, &err);
     if (st == LMN_OK)
-        st = lmn_table_versions(table, &list, &err);
+        st = branches ? list_branches(table, json, &err) : list_versions(table, json, &err);
     lmn_table_release(table);
-    if (st != LMN_OK)
-        return fail(&err);
-    if (json)
-        print_json_list(&list);
-    else
-        print_list(&list);
-    lmn_version_list_free(&list);
-    return EXIT_DONE;
+    return st == LMN_OK ? EXIT_DONE : fail(&err);
 }
 
 const struct command cmd_versions = {
     "versions", "list the versions of a table",
-    "usage: leman versions TABLE [--json]\n"
+    "usage: leman versions TABLE [--branches] [--json]\n"
     "\n"
     "Lists all versions that are left, oldest first: when they were made, by what, and how many\n"
     "rows and fragments they have. Times are in UTC.\n"
     "\n"
-    "  --json  print every version as a JSON object, one per line\n",
+    "  --branches  the branches that other programs have made, with the newest version of each;\n"
+    "              `leman scan --version branch:NAME` reads one\n"
+    "  --json      print every version as a JSON object, one per line\n",
     run
 };

@@ -3,10 +3,8 @@
  * command.h - the subcommands, and what they share.
  *
  * A command parses its options, makes a few library calls and prints. It returns the exit code:
- * 0 done, 1 failed, 2 wrong usage or input, 3 done with failed rows, 4 stopped and resumable,
- * 5 conflict with another writer or held by another, 130 killed by a second Ctrl-C.
- * 0 done, 1 failed, 2 wrong usage or input, 3 done with problems, 4 stopped and resumable, 5
- * conflict with another writer, 130 stopped at once.
+ * 0 done, 1 failed, 2 wrong usage or input, 3 done with failed rows or bad input left out, 4
+ * stopped and resumable, 5 conflict with another writer or held by another, 130 stopped at once.
  */
 #ifndef LEMAN_CLI_COMMAND_H
 #define LEMAN_CLI_COMMAND_H
@@ -18,7 +16,6 @@ enum exit_code {
     EXIT_FAILED = 1,
     EXIT_USAGE = 2,
     EXIT_FAILED_ROWS = 3,
-    EXIT_PARTIAL = 3,
     EXIT_STOPPED = 4,
     EXIT_CONFLICT = 5,
     EXIT_KILLED = 130
@@ -57,6 +54,7 @@ extern const struct command cmd_logs;
 extern const struct command cmd_restore;
 extern const struct command cmd_scan;
 extern const struct command cmd_show;
+extern const struct command cmd_tables;
 extern const struct command cmd_tag;
 extern const struct command cmd_take;
 extern const struct command cmd_update;

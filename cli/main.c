@@ -7,12 +7,12 @@
 #include "command.h"
 
 static const struct command *const commands[] = {
-    &cmd_create,  &cmd_append,  &cmd_ingest,  &cmd_export,   &cmd_scan,    &cmd_take,
-    &cmd_count,   &cmd_update,  &cmd_upsert,  &cmd_delete,   &cmd_columns, &cmd_versions,
-    &cmd_tag,     &cmd_restore, &cmd_diff,    &cmd_compact,  &cmd_cleanup, &cmd_upgrade,
-    &cmd_inspect, &cmd_verify,  &cmd_show,    &cmd_backfill, &cmd_jobs,    &cmd_job,
-    &cmd_logs,    &cmd_cancel,  &cmd_discard, &cmd_compare,  &cmd_errors,  &cmd_feed_bench,
-    &cmd_cache,   &cmd_cluster, &cmd_env,     &cmd_worker
+    &cmd_create,     &cmd_append,  &cmd_ingest,  &cmd_export,  &cmd_scan,     &cmd_take,
+    &cmd_count,      &cmd_update,  &cmd_upsert,  &cmd_delete,  &cmd_columns,  &cmd_versions,
+    &cmd_tables,     &cmd_tag,     &cmd_restore, &cmd_diff,    &cmd_compact,  &cmd_cleanup,
+    &cmd_upgrade,    &cmd_inspect, &cmd_verify,  &cmd_show,    &cmd_backfill, &cmd_jobs,
+    &cmd_job,        &cmd_logs,    &cmd_cancel,  &cmd_discard, &cmd_compare,  &cmd_errors,
+    &cmd_feed_bench, &cmd_cache,   &cmd_cluster, &cmd_env,     &cmd_worker
 };
 
 enum { COMMAND_COUNT = sizeof commands / sizeof commands[0] };

@@ -6,20 +6,18 @@
 
 #include "json.h"
 #include "output.h"
+#include "version.h"
 
 enum lmn_status open_table(const char *path, const char *version, struct lmn_table **table_out,
                            struct lmn_error *err)
 {
-    struct lmn_table_options options = { 0 };
+    struct lmn_table_options options;
     struct lmn_store *store;
-    enum lmn_status st;
+    enum lmn_status st = version_read(version, &options, err);
 
     *table_out = NULL;
-    if (version != NULL && !number_read(version, &options.version))
-        options.tag = version;
-    else if (version != NULL && options.version == 0)
-        return lmn_fail(err, LMN_E_INVALID, "versions count from 1; there is no version 0");
-    st = lmn_store_open_local(NULL, path, &store, err);
+    if (st == LMN_OK)
+        st = lmn_store_open_local(NULL, path, &store, err);
     if (st != LMN_OK)
         return st;
     st = lmn_table_open(store, &options, table_out, err);
@@ -30,10 +28,16 @@ enum lmn_status open_table(const char *path, const char *version, struct lmn_tab
 enum lmn_status find_version(const char *path, const char *version, uint64_t *number_out,
                              struct lmn_error *err)
 {
-    struct lmn_table *table;
-    enum lmn_status st = open_table(path, version, &table, err);
+    struct lmn_table_options options;
+    struct lmn_table *table = NULL;
+    enum lmn_status st = version_read(version, &options, err);
 
     *number_out = 0;
+    if (st == LMN_OK && options.branch != NULL)
+        return lmn_fail(err, LMN_E_UNSUPPORTED, "branch %.64s: branches are read, not written",
+                        options.branch);
+    if (st == LMN_OK)
+        st = open_table(path, version, &table, err);
     if (st == LMN_OK)
         *number_out = lmn_table_version(table);
     lmn_table_release(table);

@@ -8,13 +8,13 @@
 #include "arguments.h"
 
 /*
- * Open the table in directory `path`. `version` is a number or the name of a tag; NULL is the
- * newest. The caller releases *table_out.
+ * Open the table in directory `path`, at a version as version_read() takes it; NULL is the newest.
+ * The caller releases *table_out.
  */
 enum lmn_status open_table(const char *path, const char *version, struct lmn_table **table_out,
                            struct lmn_error *err);
 
-/* The number of a version, given as a number or as the name of a tag. */
+/* The number of a version of the main branch. */
 enum lmn_status find_version(const char *path, const char *version, uint64_t *number_out,
                              struct lmn_error *err);
 

@@ -3,6 +3,7 @@
 
 import json
 
+import lance
 import leman as package
 import pyarrow as pa
 import pytest
@@ -236,7 +237,7 @@ def test_upsert(leman, path):
     )
     fails(leman("upsert", path, "-", "--insert", stdin=b'{"id": 4}\n'), 2, "4")
     done = leman("upsert", path, "-", "--on", "name", "--json", stdin=b"id,name\n7,a cat\n")
-    assert lines(done) == [{"version": 3, "inserted": 0, "updated": 1}]
+    assert lines(done) == [{"version": 3, "inserted": 0, "updated": 1, "deleted": 0}]
 
 
 def test_upsert__without_a_key(leman, tmp_path, rows_file):
@@ -281,7 +282,7 @@ def test_restore(leman, path):
 
 def test_columns(leman, path):
     assert lines(leman("columns", path, "--json")) == [
-        {"name": "id", "type": "int64", "nullable": True},
+        {"name": "id", "type": "int64", "nullable": False},
         {"name": "name", "type": "string", "nullable": True},
         {"name": "n", "type": "double", "nullable": True},
     ]
@@ -583,3 +584,99 @@ def test_columns__widen(leman, tmp_path):
     fails(leman("columns", tmp_path / "t", "--widen", "id=int8"), 2, "int64", "int8")
     fails(leman("columns", tmp_path / "t", "--widen", "id=nope"), 2, "a type")
     fails(leman("columns", tmp_path / "t", "--widen", "id"), 2, "NAME=TYPE")
+
+
+def test_tables(leman, path):
+    folder = path.parent
+    package.create(folder / "toys.lance", {"id": [1]})
+    assert ok(leman("tables", folder)) == "pets\ntoys\n"
+    assert lines(leman("tables", folder, "--rename", "toys=games", "--json")) == [
+        {"table": "games"},
+        {"table": "pets"},
+    ]
+    assert ok(leman("tables", folder, "--drop", "games")) == "pets\n"
+    assert ok(leman("tables", folder / "nowhere")) == ""
+    fails(leman("tables", folder, "--drop", "games"), 2, "games")
+    fails(leman("tables", folder, "--rename", "pets"), 2, "OLD=NEW", "pets")
+    fails(leman("tables", folder, "--rename", "pets=../pets"), 2, "../pets")
+    fails(leman("tables", folder, "--rename", "a=b", "--drop", "a"), 2, "not both")
+    fails(leman("tables"), 2, "one directory is wanted")
+    assert ok(leman("tables", folder)) == "pets\n"
+
+
+def test_versions_by_time(leman, path):
+    made = lines(leman("versions", path, "--json"))[0]["time"]
+    ok(leman("delete", path, "--where", "id = 1"))
+    assert ok(leman("count", path)) == "2\n"
+    assert ok(leman("count", path, "--version", made)) == "3\n"
+    assert ok(leman("count", path, "--version", "2999-01-01T00:00")) == "2\n"
+    assert lines(leman("diff", path, made, "--json"))[0]["_change"] == "delete"
+    ok(leman("restore", path, made))
+    assert ok(leman("count", path)) == "3\n"
+    fails(leman("count", path, "--version", "1999-01-01T00:00:00Z"), 2, "old enough")
+    for tag in ("2024-01-31", "2024-01-31T25:00", "2024-13-31T12:00Z", "2024-01-31T12:00+01"):
+        fails(leman("count", path, "--version", tag), 2, tag)
+
+
+def test_branches(leman, path):
+    dataset = lance.dataset(str(path))
+    branch = dataset.create_branch("trial")
+    branch.delete("id = 1")
+    assert lines(leman("versions", path, "--branches", "--json")) == [
+        {"branch": "trial", "version": branch.latest_version}
+    ]
+    assert "trial" in ok(leman("versions", path, "--branches"))
+    assert ok(leman("count", path, "--version", "branch:trial")) == "2\n"
+    assert ok(leman("count", path)) == "3\n"
+    fails(leman("count", path, "--version", "branch:other"), 2, "other")
+    fails(leman("restore", path, "branch:trial"), 2, "trial", "read, not written")
+
+
+def test_upsert__choices(leman, path, tmp_path):
+    file = tmp_path / "more.jsonl"
+    file.write_text('{"id": 1, "n": 9.5}\n{"id": 2, "n": 0.5}\n{"id": 7, "n": 7.5}\n')
+    done = leman("upsert", path, file, "--matched", "skip", "--json")
+    assert lines(done)[0] == {"version": 2, "inserted": 1, "updated": 0, "deleted": 0}
+    ok(leman("delete", path, "--where", "id = 7"))
+    done = leman(
+        "upsert", path, file, "--matched-where", "source.n > target.n", "--not-matched", "skip"
+    )
+    assert ok(done) == "version 4: 0 rows inserted, 1 updated\n"
+    done = leman(
+        "upsert",
+        path,
+        file,
+        "--matched",
+        "delete",
+        "--not-matched",
+        "skip",
+        "--delete-rest",
+        "true",
+    )
+    assert ok(done) == "version 5: 0 rows inserted, 0 updated, 3 deleted\n"
+    fails(leman("upsert", path, file, "--not-matched", "fail"), 2, "id")
+    fails(
+        leman("upsert", path, file, "--matched", "keep"), 2, "update, skip, delete or fail", "keep"
+    )
+    fails(leman("upsert", path, file, "--not-matched", "update"), 2, "insert, skip or fail")
+    fails(leman("upsert", path, file, "--insert", "--matched", "skip"), 2, "not both")
+
+
+def test_columns__joined(leman, path, tmp_path):
+    by_key, in_order = tmp_path / "legs.csv", tmp_path / "names.jsonl"
+    by_key.write_text("id,legs\n3,8\n1,4\n")
+    in_order.write_text('{"short": "a"}\n{"short": "b"}\n{"short": null}\n')
+    ok(leman("columns", path, "--join", by_key, "--on", "id"))
+    ok(leman("columns", path, "--join", in_order))
+    ok(leman("columns", path, "--add", "note=cast(null as string)"))
+    assert [(r["legs"], r["short"], r["note"]) for r in lines(leman("scan", path, "--json"))] == [
+        (4, "a", None),
+        (None, "b", None),
+        (8, None, None),
+    ]
+    in_order.write_text('{"other": "a"}\n')
+    fails(leman("columns", path, "--join", in_order), 2, "the stream has 1 rows, fewer")
+    fails(leman("columns", path, "--join", by_key, "--on", "nothing"), 2, "nothing")
+    fails(leman("columns", path, "--on", "id"), 2, "--join")
+    fails(leman("columns", path, "--join", in_order, "--drop", "n"), 2, "not several")
+    assert package.open(path).version == 4
