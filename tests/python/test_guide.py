@@ -40,6 +40,8 @@ def test_shell(path, tmp_path):
     (tmp_path / "pets.csv").write_text("id,kind,weight\n1,cat,4.5\n2,dog,\n3,fish,0.1\n4,cat,3\n")
     (tmp_path / "more.jsonl").write_text('{"id": 5, "kind": "bird"}\n')
     (tmp_path / "changed.csv").write_text("id,weight\n2,12\n")
+    (tmp_path / "all.csv").write_text("id,kind\n2,dog\n7,cat\n")
+    (tmp_path / "legs.csv").write_text("id,legs\n2,4\n")
     environment = dict(os.environ, PATH=f"{tmp_path / 'bin'}{os.pathsep}{os.environ['PATH']}")
     (tmp_path / "bin").mkdir()
     shutil.copy(COMMAND, tmp_path / "bin/leman")
