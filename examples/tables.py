@@ -9,7 +9,7 @@ import pyarrow as pa
 ROWS, DIMENSION = 1000, 32
 SCHEMA = pa.schema(
     [
-        ("id", pa.int64()),
+        pa.field("id", pa.int64(), nullable=False),
         ("caption", pa.string()),
         ("embedding", pa.list_(pa.float32(), DIMENSION)),
     ]
