@@ -37,7 +37,9 @@ static enum lmn_status open_own(struct lmn_job *job, struct lmn__job_fill *fill,
 {
     const struct lmn_table_options at = { .version = version };
     const struct lmn_job_function *function = &fill->function;
+    const char *const *output, *const *input;
     struct lmn_table *table;
+    struct lmn__arena arena;
     enum lmn_status st;
 
     if (fill->sink != NULL && fill->own_version == version)
@@ -46,11 +48,15 @@ static enum lmn_status open_own(struct lmn_job *job, struct lmn__job_fill *fill,
     st = lmn_table_open(job->given->store, &at, &table, err);
     if (st != LMN_OK)
         return st;
-    st = lmn__inputs_open(&fill->inputs, table, function->input, function->input_count,
-                          LMN__INPUT_BLOBS_LAZY, err);
+    lmn__arena_init(&arena, job->env, 0);
+    st = lmn__job_follow_names(job, table, function, &arena, &output, &input, err);
     if (st == LMN_OK)
-        st = lmn__outputs_open(&fill->outputs, table, function->output, function->output_count,
-                               fill->version, err);
+        st = lmn__inputs_open(&fill->inputs, table, input, function->input_count,
+                              LMN__INPUT_BLOBS_LAZY, err);
+    if (st == LMN_OK)
+        st = lmn__outputs_open(&fill->outputs, table, output, function->output_count, fill->version,
+                               err);
+    lmn__arena_deinit(&arena);
     if (st == LMN_OK) {
         struct lmn__page_sink_options options = {
             .store = table->store,

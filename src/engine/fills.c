@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "engine/job.h"
 #include "job/sink.h"
+#include "table/field_names.h"
 #include "table/ledger.h"
 
 struct lmn__assemble_options lmn__job_assembly(struct lmn_job *job, struct lmn__job_fill *fill)
@@ -17,31 +18,52 @@ struct lmn__assemble_options lmn__job_assembly(struct lmn_job *job, struct lmn__
                                            .journal = fill->journal,
                                            .output = fill->function.output,
                                            .output_count = fill->function.output_count,
+                                           .named = job->named,
                                            .unsynced = job->options.unsynced };
+}
+
+enum lmn_status lmn__job_follow_names(struct lmn_job *job, struct lmn_table *table,
+                                      const struct lmn_job_function *function,
+                                      struct lmn__arena *arena, const char *const **output_out,
+                                      const char *const **input_out, struct lmn_error *err)
+{
+    struct lmn__manifest *manifest = lmn__table_manifest(table);
+    enum lmn_status st = lmn__field_names_follow(job->named, manifest, function->output,
+                                                 function->output_count, arena, output_out, err);
+
+    if (st == LMN_OK)
+        st = lmn__field_names_follow(job->named, manifest, function->input, function->input_count,
+                                     arena, input_out, err);
+    lmn__manifest_release(manifest);
+    return st;
 }
 
 enum lmn_status lmn__job_plan_fill(struct lmn_job *job, struct lmn__job_fill *fill,
                                    struct lmn_error *err)
 {
     const struct lmn_job_function *function = &fill->function;
-    const struct lmn__plan_options options = { .output = function->output,
-                                               .output_count = function->output_count,
-                                               .input = function->input,
-                                               .input_count = function->input_count,
-                                               .function = fill->version,
-                                               .where = job->options.where,
-                                               .recompute = job->options.recompute,
-                                               .leave_failed = job->options.leave_failed ||
-                                                               function->new_rows,
-                                               .leave_stale = function->new_rows,
-                                               .limited = job->options.limited,
-                                               .rows_max = job->options.rows_max };
+    struct lmn__plan_options options = { .output_count = function->output_count,
+                                         .input_count = function->input_count,
+                                         .function = fill->version,
+                                         .where = job->options.where,
+                                         .recompute = job->options.recompute,
+                                         .leave_failed = job->options.leave_failed ||
+                                                         function->new_rows,
+                                         .leave_stale = function->new_rows,
+                                         .limited = job->options.limited,
+                                         .rows_max = job->options.rows_max };
     struct lmn__job_plan *plan = lmn__calloc(job->env, 1, sizeof *plan);
+    struct lmn__arena arena;
     enum lmn_status st;
 
     if (plan == NULL)
         return lmn__no_memory(err, "a plan", sizeof *plan);
-    st = lmn__plan_make(job->table, &options, &plan->plan, err);
+    lmn__arena_init(&arena, job->env, 0);
+    st = lmn__job_follow_names(job, job->table, function, &arena, &options.output, &options.input,
+                               err);
+    if (st == LMN_OK)
+        st = lmn__plan_make(job->table, &options, &plan->plan, err);
+    lmn__arena_deinit(&arena);
     if (st != LMN_OK) {
         lmn__free(job->env, plan);
         return st;
@@ -66,14 +88,12 @@ enum lmn_status lmn__job_plan_fill_again(struct lmn_job *job, struct lmn__job_fi
 static enum lmn_status find_field(struct lmn_job *job, struct lmn__job_fill *fill,
                                   struct lmn_error *err)
 {
-    struct lmn__manifest *manifest = lmn__table_manifest(job->table);
     const struct lmn__node *column, *ledger;
-    enum lmn_status st = lmn__ledger_find(manifest, fill->function.output[0], &column, &ledger,
+    enum lmn_status st = lmn__ledger_find(job->named, fill->function.output[0], &column, &ledger,
                                           err);
 
     if (st == LMN_OK)
         fill->field_id = column->field->id;
-    lmn__manifest_release(manifest);
     return st;
 }
 
@@ -101,6 +121,7 @@ enum lmn_status lmn__job_open_fills(struct lmn_job *job, struct lmn_error *err)
 {
     enum lmn_status st = LMN_OK;
 
+    job->named = lmn__table_manifest(job->table);
     for (uint32_t i = 0; st == LMN_OK && i < job->fill_count; i++) {
         st = open_fill(job, &job->fill[i], err);
         if (st != LMN_OK)

@@ -216,6 +216,7 @@ static void job_free(struct lmn_job *job)
     lmn__free(env, job->receipt);
     lmn__saved_deinit(&job->saved);
     lmn__socket_close(&job->inside_fd);
+    lmn__manifest_release(job->named);
     lmn_table_release(job->table);
     lmn_table_release(job->given);
     lmn__arena_deinit(&job->arena);

@@ -158,8 +158,9 @@ struct lmn_job {
     uint64_t started_ns, status_ns, record_ns, cancel_ns, memory_ns;
     int64_t started_at_ns; /* time of day */
     bool finished, broken;
-    uint64_t version;      /* of the last commit */
-    uint64_t read_version; /* that the job began at */
+    uint64_t version;            /* of the last commit */
+    uint64_t read_version;       /* that the job began at */
+    struct lmn__manifest *named; /* that version: its names are those of the functions' columns */
     bool stop_told, turns_told;
     int inside_fd; /* for lmn_job_serve(), moved there; under the mutex */
     enum lmn__outcome outcome;
@@ -194,6 +195,13 @@ void lmn__job_commit_main(void *job);
 
 /* fills.c: journals are opened and plans made; units are added to the machine. */
 LMN_MUST_USE enum lmn_status lmn__job_open_fills(struct lmn_job *job, struct lmn_error *err);
+/* What the columns of a function are called in the version that `table` stands at; in the arena. */
+LMN_MUST_USE enum lmn_status lmn__job_follow_names(struct lmn_job *job, struct lmn_table *table,
+                                                   const struct lmn_job_function *function,
+                                                   struct lmn__arena *arena,
+                                                   const char *const **output_out,
+                                                   const char *const **input_out,
+                                                   struct lmn_error *err);
 LMN_MUST_USE enum lmn_status lmn__job_plan_fill(struct lmn_job *job, struct lmn__job_fill *fill,
                                                 struct lmn_error *err);
 /* The same after commits of the job itself; what others moved is followed first. */

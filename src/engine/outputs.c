@@ -107,6 +107,17 @@ enum lmn_status lmn__outputs_open(struct lmn__outputs *outputs, struct lmn_table
     return st;
 }
 
+enum lmn_status lmn__outputs_rename(struct lmn__outputs *outputs, const char *const *output,
+                                    const char *const *known, struct lmn_error *err)
+{
+    for (uint32_t i = 0; i < outputs->count; i++) {
+        if (strcmp(output[i], known[i]) != 0 &&
+            ArrowSchemaSetName(outputs->values.children[i], known[i]) != NANOARROW_OK)
+            return lmn__no_memory(err, "the name of a column", strlen(known[i]));
+    }
+    return LMN_OK;
+}
+
 void lmn__outputs_close(struct lmn__outputs *outputs)
 {
     if (outputs->env == NULL)

@@ -30,6 +30,10 @@ LMN_MUST_USE enum lmn_status lmn__outputs_open(struct lmn__outputs *outputs,
                                                struct lmn_table *table, const char *const *output,
                                                uint32_t count, uint64_t function,
                                                struct lmn_error *err);
+/* The function knows its columns by the names `known`, where they have others by now. */
+LMN_MUST_USE enum lmn_status lmn__outputs_rename(struct lmn__outputs *outputs,
+                                                 const char *const *output,
+                                                 const char *const *known, struct lmn_error *err);
 /* One that is zeroed may be given too. */
 void lmn__outputs_close(struct lmn__outputs *outputs);
 

@@ -46,7 +46,8 @@ struct lmn__serving {
     struct lmn__arena arena; /* what SETUP said */
     struct lmn__setup_message setup;
     struct lmn_store *store;
-    struct lmn_table *table; /* at the version of the last task */
+    struct lmn_table *table;     /* at the version of the last task */
+    struct lmn__manifest *named; /* the version of SETUP, whose names columns have */
     struct lmn__serving_fill *fill;
     uint32_t fill_count;
     uint32_t loaded;                   /* whose function is set up; UINT32_MAX: none */

@@ -15,6 +15,7 @@
 
 #include "base/error.h"
 #include "engine/job.h"
+#include "table/field_names.h"
 
 /* Is `input` ("info.url") the column or a part of it? */
 static bool is_part(const char *input, const char *column)
@@ -118,6 +119,7 @@ enum lmn_status lmn__job_begin_refills(struct lmn_job *job, struct lmn_error *er
 
 /* Put what was computed again in its place, or say why it stays beside it. */
 static enum lmn_status end_refill(struct lmn_job *job, struct lmn__job_fill *fill,
+                                  const char *const *column, const char *const *output,
                                   struct lmn_error *err)
 {
     const struct lmn_job_options *options = &job->options;
@@ -129,14 +131,14 @@ static enum lmn_status end_refill(struct lmn_job *job, struct lmn__job_fill *fil
                       fill->column[0]);
         return LMN_OK;
     }
-    st = lmn_table_cells(job->table, fill->function.output[0], &counts, err);
+    st = lmn_table_cells(job->table, output[0], &counts, err);
     if (st == LMN_OK && counts.failed != 0) {
         lmn__job_note(job, "%.80s keeps its values: %llu rows that were computed again failed",
                       fill->column[0], (unsigned long long)counts.failed);
         return LMN_OK;
     }
     if (st == LMN_OK)
-        st = lmn_table_refill_swap(job->table, fill->column, fill->function.output_count, err);
+        st = lmn_table_refill_swap(job->table, column, fill->function.output_count, err);
     if (st == LMN_E_INVALID && err != NULL) {
         lmn__job_note(job, "%.150s", err->message);
         return LMN_OK;
@@ -147,6 +149,28 @@ static enum lmn_status end_refill(struct lmn_job *job, struct lmn__job_fill *fil
     lmn__job_note(job, "%.80s has the values that were computed again since version %llu",
                   fill->column[0], (unsigned long long)job->version);
     return LMN_OK;
+}
+
+/* The same by the names that the columns have in the newest version. */
+static enum lmn_status end_refill_named(struct lmn_job *job, struct lmn__job_fill *fill,
+                                        struct lmn_error *err)
+{
+    uint32_t count = fill->function.output_count;
+    struct lmn__manifest *manifest = lmn__table_manifest(job->table);
+    const char *const *column, *const *output;
+    struct lmn__arena arena;
+    enum lmn_status st;
+
+    lmn__arena_init(&arena, job->env, 0);
+    st = lmn__field_names_follow(job->named, manifest, fill->column, count, &arena, &column, err);
+    if (st == LMN_OK)
+        st = lmn__field_names_follow(job->named, manifest, fill->function.output, count, &arena,
+                                     &output, err);
+    if (st == LMN_OK)
+        st = end_refill(job, fill, column, output, err);
+    lmn__arena_deinit(&arena);
+    lmn__manifest_release(manifest);
+    return st;
 }
 
 static bool stage_is_over(const struct lmn_job *job)
@@ -166,7 +190,7 @@ static enum lmn_status end_stage(struct lmn_job *job, struct lmn_error *err)
 
     for (uint32_t i = 0; st == LMN_OK && i < job->fill_count; i++) {
         if (job->fill[i].stage == job->stage && job->fill[i].function.refill)
-            st = end_refill(job, &job->fill[i], err);
+            st = end_refill_named(job, &job->fill[i], err);
     }
     return st;
 }

@@ -15,6 +15,7 @@
 #include "os/host.h"
 #include "os/lease.h"
 #include "os/process.h"
+#include "table/field_names.h"
 
 enum { TURN_WAIT_NS = 20000000 };
 
@@ -37,6 +38,8 @@ static void forget_job(struct lmn__serving *serving)
 {
     close_fills(serving);
     serving->fill_count = 0;
+    lmn__manifest_release(serving->named);
+    serving->named = NULL;
     lmn_table_release(serving->table);
     serving->table = NULL;
     lmn_store_release(serving->store);
@@ -52,12 +55,16 @@ static enum lmn_status open_version(struct lmn__serving *serving, uint64_t versi
                                     struct lmn_error *err)
 {
     const struct lmn_table_options options = { .version = version };
+    enum lmn_status st;
 
     if (serving->table != NULL && lmn_table_version(serving->table) == version)
         return LMN_OK;
     close_fills(serving);
     lmn_table_release(serving->table);
-    return lmn_table_open(serving->store, &options, &serving->table, err);
+    st = lmn_table_open(serving->store, &options, &serving->table, err);
+    if (st == LMN_OK && serving->named == NULL)
+        serving->named = lmn__table_manifest(serving->table);
+    return st;
 }
 
 /* A lmn__grant_fn. */
@@ -90,6 +97,38 @@ static enum lmn_status ask_for_space(void *context, enum lmn__grant_file file, u
     return st;
 }
 
+/* What the function reads and fills, whatever it is called in the version of the task. */
+static enum lmn_status open_columns(struct lmn__serving *serving, struct lmn__serving_fill *fill,
+                                    struct lmn_error *err)
+{
+    const struct lmn__setup_fill *setup = fill->setup;
+    uint32_t input_count = (uint32_t)setup->input.count;
+    uint32_t output_count = (uint32_t)setup->output.count;
+    struct lmn__manifest *manifest = lmn__table_manifest(serving->table);
+    const char *const *input, *const *output;
+    struct lmn__arena arena;
+    enum lmn_status st;
+
+    lmn__arena_init(&arena, serving->env, 0);
+    st = lmn__field_names_follow(serving->named, manifest, fill->input, input_count, &arena, &input,
+                                 err);
+    if (st == LMN_OK)
+        st = lmn__field_names_follow(serving->named, manifest, fill->output, output_count, &arena,
+                                     &output, err);
+    if (st == LMN_OK)
+        st = lmn__inputs_open(&fill->inputs, serving->table, input, input_count,
+                              setup->lazy_blobs ? LMN__INPUT_BLOBS_LAZY : LMN__INPUT_BLOBS_WHOLE,
+                              err);
+    if (st == LMN_OK)
+        st = lmn__outputs_open(&fill->outputs, serving->table, output, output_count,
+                               setup->function, err);
+    if (st == LMN_OK)
+        st = lmn__outputs_rename(&fill->outputs, output, fill->output, err);
+    lmn__arena_deinit(&arena);
+    lmn__manifest_release(manifest);
+    return st;
+}
+
 static enum lmn_status open_fill(struct lmn__serving *serving, struct lmn__serving_fill *fill,
                                  struct lmn_error *err)
 {
@@ -99,11 +138,7 @@ static enum lmn_status open_fill(struct lmn__serving *serving, struct lmn__servi
 
     if (dir == NULL)
         return lmn__arena_fail(&serving->arena, "the folder of a fill", err);
-    st = lmn__inputs_open(&fill->inputs, serving->table, fill->input, (uint32_t)setup->input.count,
-                          setup->lazy_blobs ? LMN__INPUT_BLOBS_LAZY : LMN__INPUT_BLOBS_WHOLE, err);
-    if (st == LMN_OK)
-        st = lmn__outputs_open(&fill->outputs, serving->table, fill->output,
-                               (uint32_t)setup->output.count, setup->function, err);
+    st = open_columns(serving, fill, err);
     if (st == LMN_OK) {
         struct lmn__page_sink_options options = {
             .store = serving->store,

@@ -138,9 +138,9 @@ static enum lmn_status read_newest(struct assembly *assembly, struct lmn_error *
     lmn__fill_columns_deinit(&assembly->columns);
     st = lmn__manifest_check_writable(manifest, err);
     if (st == LMN_OK)
-        st = lmn__fill_columns_init(&assembly->columns, manifest, options->output,
-                                    options->output_count,
-                                    lmn__journal_key(options->journal)->field_id, err);
+        st = lmn__fill_columns_follow(&assembly->columns, manifest, options->named, options->output,
+                                      options->output_count,
+                                      lmn__journal_key(options->journal)->field_id, err);
     lmn__manifest_release(manifest);
     return st != LMN_OK ? lmn__fail_within(err, st, "%.200s", options->table->store->name) : st;
 }

@@ -22,6 +22,7 @@ struct lmn__assemble_options {
     struct lmn__journal *journal;
     const char *const *output; /* the columns of the fill, without ledgers */
     uint32_t output_count;
+    const struct lmn__manifest *named; /* where they have these names; NULL: in any version */
     bool unsynced;
 };
 

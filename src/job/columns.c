@@ -5,6 +5,7 @@
 
 #include "format/schema_write.h"
 #include "job/payload_column.h"
+#include "table/field_names.h"
 #include "table/ledger.h"
 
 /* The nodes of a tree that begins at `node`, in pre-order; they lie together. */
@@ -112,6 +113,25 @@ enum lmn_status lmn__fill_columns_init(struct lmn__fill_columns *columns,
         lmn__manifest_release(columns->manifest);
         *columns = (struct lmn__fill_columns){ 0 };
     }
+    return st;
+}
+
+enum lmn_status lmn__fill_columns_follow(struct lmn__fill_columns *columns,
+                                         struct lmn__manifest *manifest,
+                                         const struct lmn__manifest *named,
+                                         const char *const *output, uint32_t output_count,
+                                         int32_t field_id, struct lmn_error *err)
+{
+    struct lmn__arena arena;
+    enum lmn_status st;
+
+    *columns = (struct lmn__fill_columns){ 0 };
+    lmn__arena_init(&arena, manifest->env, 0);
+    st = lmn__field_names_follow(named != NULL ? named : manifest, manifest, output, output_count,
+                                 &arena, &output, err);
+    if (st == LMN_OK)
+        st = lmn__fill_columns_init(columns, manifest, output, output_count, field_id, err);
+    lmn__arena_deinit(&arena);
     return st;
 }
 

@@ -34,6 +34,13 @@ LMN_MUST_USE enum lmn_status lmn__fill_columns_init(struct lmn__fill_columns *co
                                                     const char *const *output,
                                                     uint32_t output_count, int32_t field_id,
                                                     struct lmn_error *err);
+/* The same for columns that have the names `output` in the version `named`; NULL: in this one. */
+LMN_MUST_USE enum lmn_status lmn__fill_columns_follow(struct lmn__fill_columns *columns,
+                                                      struct lmn__manifest *manifest,
+                                                      const struct lmn__manifest *named,
+                                                      const char *const *output,
+                                                      uint32_t output_count, int32_t field_id,
+                                                      struct lmn_error *err);
 /* Zeroed ones are allowed. */
 void lmn__fill_columns_deinit(struct lmn__fill_columns *columns);
 

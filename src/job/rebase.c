@@ -258,9 +258,9 @@ static enum lmn_status carry(struct rebase *rebase, uint64_t fragment_id, uint64
         st = lmn__relocate_rows(options->table, rebase->snapshot, source.manifest, source.index,
                                 source.receipt, source.receipt_count, &source.moves, err);
     if (st == LMN_OK && source.moves.count != 0) {
-        st = lmn__fill_columns_init(&source.columns, source.manifest, options->output,
-                                    options->output_count,
-                                    lmn__journal_key(options->journal)->field_id, err);
+        st = lmn__fill_columns_follow(&source.columns, source.manifest, options->named,
+                                      options->output, options->output_count,
+                                      lmn__journal_key(options->journal)->field_id, err);
         if (st == LMN_OK)
             st = open_results(rebase, &source, layout, err);
         if (st == LMN_OK)

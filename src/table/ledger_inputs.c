@@ -14,6 +14,7 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "base/json_write.h"
+#include "table/field_names.h"
 #include "table/table_fields.h"
 
 enum { INPUTS_MAX = 256, NO_ID = -1 };
@@ -36,37 +37,6 @@ static int32_t next_id(struct lmn__span *rest)
     return id;
 }
 
-static const struct lmn__node *find_id(const struct lmn__schema *schema, int32_t id)
-{
-    for (uint32_t i = 0; id != NO_ID && i < schema->node_count; i++) {
-        if (schema->node[i].field->id == id)
-            return &schema->node[i];
-    }
-    return NULL;
-}
-
-/* The path of a node, in the arena. */
-static const char *path_of(const struct lmn__node *node, struct lmn__arena *arena)
-{
-    size_t bytes = 0, at;
-    char *path;
-
-    for (const struct lmn__node *up = node; up != NULL; up = up->parent)
-        bytes += strlen(up->name) + 1;
-    path = lmn__arena_alloc(arena, bytes);
-    if (path == NULL)
-        return NULL;
-    at = bytes;
-    for (const struct lmn__node *up = node; up != NULL; up = up->parent) {
-        size_t len = strlen(up->name);
-
-        path[--at] = up == node ? '\0' : '.';
-        at -= len;
-        memcpy(path + at, up->name, len);
-    }
-    return path;
-}
-
 /* The inputs by the names that they have now; *renamed_out: they are others than were recorded. */
 static enum lmn_status list(const struct lmn__schema *schema, const struct lmn__node *column,
                             struct lmn__arena *arena, const char **input, uint32_t *count_out,
@@ -78,11 +48,11 @@ static enum lmn_status list(const struct lmn__schema *schema, const struct lmn__
     enum lmn_status st = lmn__json_member(text, "inputs", &names, err);
 
     while (st == LMN_OK && names.data != NULL && lmn__json_next_item(&names, &item)) {
-        const struct lmn__node *node = find_id(schema, next_id(&ids));
+        const struct lmn__node *node = lmn__field_of_id(schema, next_id(&ids));
 
         if (*count_out == INPUTS_MAX || !lmn__json_to_text(item, name, sizeof name))
             return lmn_fail(err, LMN_E_CORRUPT, "input %u is no name", *count_out);
-        input[*count_out] = node != NULL ? path_of(node, arena)
+        input[*count_out] = node != NULL ? lmn__field_path(node, arena)
                                          : lmn__arena_strndup(arena, name, strlen(name));
         if (input[*count_out] == NULL)
             return lmn__arena_fail(arena, "the inputs of a column", err);

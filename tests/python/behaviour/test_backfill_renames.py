@@ -4,6 +4,7 @@
 import os
 import subprocess
 import sys
+import time
 
 import lance
 import leman
@@ -141,6 +142,48 @@ def test_renames__blobs_as_files(tmp_path):
     table.rename_column("data", "payload")
     fill(table, "size")
     assert table.to_arrow(["size"])["size"].to_pylist() == [100_000, 100_001]
+
+
+def until(condition, seconds=60):
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+
+@pytest.mark.parametrize("rename", [rename_here, rename_by_pylance])
+def test_renames__while_a_job_runs(tmp_path, rename):
+    """Inputs and outputs get other names, and rows other places: the job goes on."""
+    gate = str(tmp_path / "gate")
+    names = pa.schema([("size", pa.int64()), ("first", pa.string())])
+
+    @leman.udf(data_type=names, input_columns=["name"], batch_size=1, checkpoint_size=1)
+    def measure(batch: pa.RecordBatch) -> pa.RecordBatch:
+        (name,) = batch["name"].to_pylist()
+        while name >= "pet 15" and not os.path.exists(gate):
+            time.sleep(0.005)
+        return pa.record_batch([[len(name)], [name[-2:]]], schema=names)
+
+    rows = [{"name": f"pet {i:02}"} for i in range(ROWS)]
+    table = leman.create(tmp_path / "t.lance", rows[:10])
+    table.append(rows[10:20])
+    table.append(rows[20:])
+    table.add_columns({"size, first": measure})
+    job = table.backfill_async(["size", "first"], concurrency=1, commit_granularity=1)
+    until(lambda: job.status()["rows_checkpointed"] == 15)
+    other = leman.open(table.path)
+    rename(other, "name", "title")
+    rename(other, "first", "mark")
+    other.delete("title = 'pet 03'")
+    lance.dataset(table.path).optimize.compact_files()  # so that the rest is planned again
+    with open(gate, "w"):
+        pass
+    assert job.wait(60).state == "done"
+    table.refresh()
+    assert all_ok(table, "size") and all_ok(table, "mark")
+    for row in table.to_arrow().to_pylist():
+        assert (row["size"], row["mark"]) == (6, row["title"][-2:])
+    assert table.column_info("mark")["inputs"] == ["title"]
 
 
 PROGRAM = """
