@@ -17,7 +17,7 @@
 #include <stdbool.h>
 
 /* A row that need not be computed: a process that died had finished it. */
-struct lmn_kept_row {
+struct lmn_saved_row {
     uint64_t row; /* in the call */
     uint32_t kind;
     const void *data; /* what lmn_call.keep was given for it */
@@ -72,13 +72,13 @@ struct lmn_call {
     bool paid;    /* results are kept before the next call is made: by lmn_call_keep(), or all
                      of them when `apply` is over */
     void *job;    /* for the functions below */
-    const struct lmn_kept_row *kept; /* by rising row */
-    uint64_t kept_count;
+    const struct lmn_saved_row *saved; /* by rising row */
+    uint64_t saved_count;
     /*
      * For functions that take one row after the other; both NULL where nobody wants to know.
      * begin() says which row is computed from here on: should the process die, it alone is to
      * blame. keep() says that a row is finished, and begins the next: the bytes and the number
-     * `kind`, which only these operations understand, come back as `kept` should the process die
+     * `kind`, which only these operations understand, come back as `saved` should the process die
      * before the results of the call are durable. Both are for the thread of the call.
      */
     void (*begin)(void *keeper, uint64_t row);

@@ -169,38 +169,38 @@ static int make_functions(struct keeping *keeping)
 }
 
 /* The value of bytes that were kept. NULL and an exception: they cannot be read. */
-static PyObject *value_of(const struct keeping *keeping, const struct lmn_kept_row *kept)
+static PyObject *value_of(const struct keeping *keeping, const struct lmn_saved_row *saved)
 {
     PyObject *bytes, *value;
     long long number;
     double real;
 
-    switch (kept->kind) {
+    switch (saved->kind) {
     case KIND_NONE:
         return Py_NewRef(Py_None);
     case KIND_FALSE:
     case KIND_TRUE:
-        return PyBool_FromLong(kept->kind == KIND_TRUE);
+        return PyBool_FromLong(saved->kind == KIND_TRUE);
     case KIND_TEXT:
-        return PyUnicode_DecodeUTF8(kept->data, (Py_ssize_t)kept->len, NULL);
+        return PyUnicode_DecodeUTF8(saved->data, (Py_ssize_t)saved->len, NULL);
     case KIND_BYTES:
-        return PyBytes_FromStringAndSize(kept->data, (Py_ssize_t)kept->len);
+        return PyBytes_FromStringAndSize(saved->data, (Py_ssize_t)saved->len);
     case KIND_PICKLE:
-        bytes = PyBytes_FromStringAndSize(kept->data, (Py_ssize_t)kept->len);
+        bytes = PyBytes_FromStringAndSize(saved->data, (Py_ssize_t)saved->len);
         value = bytes != NULL ? PyObject_CallFunctionObjArgs(keeping->loads, bytes, NULL) : NULL;
         Py_XDECREF(bytes);
         return value;
     case KIND_INT:
     case KIND_FLOAT:
-        if (kept->len != sizeof number)
+        if (saved->len != sizeof number)
             break;
-        memcpy(&number, kept->data, sizeof number);
-        memcpy(&real, kept->data, sizeof real);
-        return kept->kind == KIND_INT ? PyLong_FromLongLong(number) : PyFloat_FromDouble(real);
+        memcpy(&number, saved->data, sizeof number);
+        memcpy(&real, saved->data, sizeof real);
+        return saved->kind == KIND_INT ? PyLong_FromLongLong(number) : PyFloat_FromDouble(real);
     default:
         break;
     }
-    return PyErr_Format(PyExc_ValueError, "a row that was kept as kind %u", kept->kind);
+    return PyErr_Format(PyExc_ValueError, "a row that was kept as kind %u", saved->kind);
 }
 
 /* Rows that need not be computed: row -> value. NULL on failure. */
@@ -208,9 +208,9 @@ static PyObject *read_kept(const struct keeping *keeping)
 {
     PyObject *rows = PyDict_New();
 
-    for (uint64_t i = 0; rows != NULL && i < keeping->call->kept_count; i++) {
-        PyObject *row = PyLong_FromUnsignedLongLong(keeping->call->kept[i].row);
-        PyObject *value = row != NULL ? value_of(keeping, &keeping->call->kept[i]) : NULL;
+    for (uint64_t i = 0; rows != NULL && i < keeping->call->saved_count; i++) {
+        PyObject *row = PyLong_FromUnsignedLongLong(keeping->call->saved[i].row);
+        PyObject *value = row != NULL ? value_of(keeping, &keeping->call->saved[i]) : NULL;
 
         if (value == NULL)
             PyErr_Clear();

@@ -226,17 +226,18 @@ static enum lmn_status put_task(struct lmn_job *job, struct lmn__channel *channe
     enum lmn_status st;
 
     lmn__arena_init(&arena, job->env, 0);
-    task->kept_ordinal.item = lmn__arena_array(&arena, count + 1, sizeof(uint64_t));
-    task->kept_kind.item = lmn__arena_array(&arena, count + 1, sizeof(uint64_t));
-    task->kept.item = lmn__arena_array(&arena, count + 1, sizeof(struct lmn__span));
-    if (task->kept_ordinal.item == NULL || task->kept_kind.item == NULL || task->kept.item == NULL)
+    task->saved_ordinal.item = lmn__arena_array(&arena, count + 1, sizeof(uint64_t));
+    task->saved_kind.item = lmn__arena_array(&arena, count + 1, sizeof(uint64_t));
+    task->saved.item = lmn__arena_array(&arena, count + 1, sizeof(struct lmn__span));
+    if (task->saved_ordinal.item == NULL || task->saved_kind.item == NULL ||
+        task->saved.item == NULL)
         count = 0; /* they are computed again */
     for (uint64_t i = 0; i < count && bytes < KEPT_BYTES_MAX; i++) {
-        task->kept_ordinal.item[i] = row[i].ordinal;
-        task->kept_kind.item[i] = row[i].kind;
-        task->kept.item[i] = row[i].bytes;
+        task->saved_ordinal.item[i] = row[i].ordinal;
+        task->saved_kind.item[i] = row[i].kind;
+        task->saved.item[i] = row[i].bytes;
         bytes += row[i].bytes.len;
-        task->kept_ordinal.count = task->kept_kind.count = task->kept.count = i + 1;
+        task->saved_ordinal.count = task->saved_kind.count = task->saved.count = i + 1;
     }
     st = lmn__channel_put(channel, LMN__MESSAGE_TASK, &lmn__task_pb, task, err);
     lmn__arena_deinit(&arena);

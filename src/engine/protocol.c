@@ -57,9 +57,9 @@ static const struct lmn__pb_field task_fields[] = {
     FIELD(lmn__task_message, 10, LMN__PB_U64, 0, batch_rows_max),
     FIELD(lmn__task_message, 11, LMN__PB_BOOL, 0, gaps_are_dead),
     FIELD(lmn__task_message, 12, LMN__PB_U64, 0, looks),
-    FIELD(lmn__task_message, 13, LMN__PB_U64, LMN__PB_REPEATED, kept_ordinal),
-    FIELD(lmn__task_message, 14, LMN__PB_U64, LMN__PB_REPEATED, kept_kind),
-    FIELD(lmn__task_message, 15, LMN__PB_BYTES, LMN__PB_REPEATED, kept),
+    FIELD(lmn__task_message, 13, LMN__PB_U64, LMN__PB_REPEATED, saved_ordinal),
+    FIELD(lmn__task_message, 14, LMN__PB_U64, LMN__PB_REPEATED, saved_kind),
+    FIELD(lmn__task_message, 15, LMN__PB_BYTES, LMN__PB_REPEATED, saved),
 };
 const struct lmn__pb_message lmn__task_pb = MESSAGE("Task", lmn__task_message, task_fields);
 
@@ -229,22 +229,23 @@ enum lmn_status lmn__setup_decode(struct lmn__span body, struct lmn__arena *aren
 }
 
 /* Rows that need not be computed: some of the task's. */
-static enum lmn_status check_kept(const struct lmn__task_message *task, struct lmn_error *err)
+static enum lmn_status check_saved(const struct lmn__task_message *task, struct lmn_error *err)
 {
     uint64_t rows = 0, next = task->ordinal;
 
     for (size_t i = 0; i < task->count.count; i++)
         rows += task->count.item[i];
-    if (task->kept_ordinal.count != task->kept.count || task->kept_kind.count != task->kept.count)
+    if (task->saved_ordinal.count != task->saved.count ||
+        task->saved_kind.count != task->saved.count)
         return lmn_fail(err, LMN_E_CORRUPT,
                         "a task with %zu numbers of %zu rows that it need not "
                         "compute",
-                        task->kept_ordinal.count, task->kept.count);
-    for (size_t i = 0; i < task->kept.count; i++) {
-        uint64_t ordinal = task->kept_ordinal.item[i];
+                        task->saved_ordinal.count, task->saved.count);
+    for (size_t i = 0; i < task->saved.count; i++) {
+        uint64_t ordinal = task->saved_ordinal.item[i];
 
         if (ordinal < next || ordinal - task->ordinal >= rows ||
-            task->kept_kind.item[i] > UINT32_MAX)
+            task->saved_kind.item[i] > UINT32_MAX)
             return lmn_fail(err, LMN_E_CORRUPT,
                             "a task of %llu rows from %llu on need not compute row %llu",
                             (unsigned long long)rows, (unsigned long long)task->ordinal,
@@ -277,7 +278,7 @@ enum lmn_status lmn__task_decode(struct lmn__span body, struct lmn__arena *arena
                             i, (unsigned long long)count, (unsigned long long)first);
         end = first + count;
     }
-    return check_kept(task_out, err);
+    return check_saved(task_out, err);
 }
 
 enum lmn_status lmn__welcome_decode(struct lmn__span body, struct lmn__arena *arena,

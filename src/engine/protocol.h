@@ -98,8 +98,8 @@ struct lmn__task_message {
     uint64_t looks; /* another number than before: what is kept is to be looked at again */
     /* Rows that need not be computed, by rising ordinal: kind and bytes, as the worker gave them.
      */
-    struct lmn__pb_u64s kept_ordinal, kept_kind;
-    struct lmn__pb_spans kept;
+    struct lmn__pb_u64s saved_ordinal, saved_kind;
+    struct lmn__pb_spans saved;
 };
 
 struct lmn__grant_message {

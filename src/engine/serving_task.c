@@ -63,8 +63,8 @@ struct run {
     struct lmn__parcel parcel[2];
     uint32_t gathering; /* the parcel that results go to; the other is in writing, or empty */
     bool shelf_full;    /* a row had no room among those that outlive this process */
-    size_t kept;        /* of the rows that need not be computed, the first that is ahead */
-    struct lmn_kept_row *kept_row;
+    size_t saved;       /* of the rows that need not be computed, the first that is ahead */
+    struct lmn_saved_row *saved_row;
     bool broken; /* one could not be written: none behind it counts */
 };
 
@@ -106,24 +106,24 @@ static void keep_row(void *context, uint64_t row, uint32_t kind, const void *dat
 }
 
 /* The rows of a call that need not be computed. */
-static void list_kept(struct run *run, const struct keeper *keeper, struct lmn_call *function_call)
+static void list_saved(struct run *run, const struct keeper *keeper, struct lmn_call *function_call)
 {
     const struct lmn__task_message *task = run->task;
     uint64_t count = 0;
 
-    while (run->kept < task->kept.count && task->kept_ordinal.item[run->kept] < keeper->ordinal)
-        run->kept++;
-    for (size_t i = run->kept; i < task->kept.count; i++) {
-        uint64_t row = task->kept_ordinal.item[i] - keeper->ordinal;
+    while (run->saved < task->saved.count && task->saved_ordinal.item[run->saved] < keeper->ordinal)
+        run->saved++;
+    for (size_t i = run->saved; i < task->saved.count; i++) {
+        uint64_t row = task->saved_ordinal.item[i] - keeper->ordinal;
 
         if (row >= keeper->count)
             break;
-        run->kept_row[count++] = (struct lmn_kept_row){ row, (uint32_t)task->kept_kind.item[i],
-                                                        task->kept.item[i].data,
-                                                        task->kept.item[i].len };
+        run->saved_row[count++] = (struct lmn_saved_row){ row, (uint32_t)task->saved_kind.item[i],
+                                                          task->saved.item[i].data,
+                                                          task->saved.item[i].len };
     }
-    function_call->kept = run->kept_row;
-    function_call->kept_count = count;
+    function_call->saved = run->saved_row;
+    function_call->saved_count = count;
 }
 
 static bool must_stop(const struct run *run)
@@ -222,7 +222,7 @@ static enum lmn_status call(struct run *run, const struct lmn__input_rows *rows,
     st = lmn__input_rows_slice(rows, first, count, &input, err);
     if (st != LMN_OK)
         return st;
-    list_kept(run, &keeper, &function_call);
+    list_saved(run, &keeper, &function_call);
     if (run->serving->keeps) {
         function_call.begin = begin_row;
         function_call.keep = keep_row;
@@ -459,8 +459,8 @@ static enum lmn_status run_begin(struct run *run, struct lmn_error *err)
         st = lmn__parcel_init(&run->parcel[1], run->serving, task, err);
     run->ahead = (struct chunk){ .serving = run->serving, .inputs = &run->fill->inputs };
     run->ahead.range = lmn__calloc(run->serving->env, task->first.count, sizeof *run->ahead.range);
-    run->kept_row = lmn__calloc(run->serving->env, task->kept.count + 1, sizeof *run->kept_row);
-    if (st == LMN_OK && (run->ahead.range == NULL || run->kept_row == NULL))
+    run->saved_row = lmn__calloc(run->serving->env, task->saved.count + 1, sizeof *run->saved_row);
+    if (st == LMN_OK && (run->ahead.range == NULL || run->saved_row == NULL))
         st = lmn__no_memory(err, "the rows of a task", task->first.count * 16);
     for (uint32_t i = 0; i < LMN__BOARDS; i++)
         lmn__board_clear(run->serving->board[i], task->task);
@@ -475,7 +475,7 @@ static void run_end(struct run *run)
     if (lmn__hand_wait(&run->serving->reading, &ignored) == LMN_OK)
         lmn__input_rows_free(&run->ahead.rows);
     lmn__free(run->serving->env, run->ahead.range);
-    lmn__free(run->serving->env, run->kept_row);
+    lmn__free(run->serving->env, run->saved_row);
     lmn__parcel_deinit(&run->parcel[0]);
     lmn__parcel_deinit(&run->parcel[1]);
     atomic_store(&run->serving->page->phase, LMN__PHASE_IDLE);

@@ -136,9 +136,9 @@ static enum lmn_status decode_kept(const uint64_t *ordinal, size_t count, size_t
     struct lmn__task_message in = { .ordinal = 100,
                                     .first = { &first, 1 },
                                     .count = { &rows, 1 },
-                                    .kept_ordinal = { numbers, count },
-                                    .kept_kind = { kind, kinds },
-                                    .kept = { bytes, count } };
+                                    .saved_ordinal = { numbers, count },
+                                    .saved_kind = { kind, kinds },
+                                    .saved = { bytes, count } };
     struct lmn__task_message out;
     struct lmn__arena arena;
     struct lmn__buf buf;
@@ -149,7 +149,7 @@ static enum lmn_status decode_kept(const uint64_t *ordinal, size_t count, size_t
     lmn__arena_init(&arena, test_env(), 0);
     lmn__pb_encode(&lmn__task_pb, &in, &buf);
     st = lmn__task_decode((struct lmn__span){ buf.data, buf.len }, &arena, &out, err);
-    CHECK(st != LMN_OK || lmn__span_equal(out.kept.item[count - 1], count == 2 ? "b" : "a"));
+    CHECK(st != LMN_OK || lmn__span_equal(out.saved.item[count - 1], count == 2 ? "b" : "a"));
     lmn__arena_deinit(&arena);
     lmn__buf_deinit(&buf);
     return st;
