@@ -78,14 +78,21 @@ static bool source_progress(void *self, const struct lmn_load_progress *progress
     return go_on;
 }
 
+static void source_free(struct source *source)
+{
+    PyMem_Free(source->name);
+    Py_XDECREF(source->names);
+}
+
 struct load_args {
     struct source source;
     struct lmn_load_source load;
     struct lmn_load_options options;
+    struct write_args write;
 };
 
-/* (title, names, sizes, open, progress, parallelism, commit_bytes, one_commit, again) */
-static int load_args_read(PyObject *args, struct load_args *out)
+/* (title, names, sizes, open, progress, parallelism, commit_bytes, one_commit, again, **write) */
+static int load_args_read(PyObject *args, PyObject *kwargs, struct load_args *out)
 {
     struct source *source = &out->source;
     PyObject *names;
@@ -99,6 +106,11 @@ static int load_args_read(PyObject *args, struct load_args *out)
                           &one_commit, &again) ||
         read_names(names, &source->name, &source->count, &source->names) < 0)
         return -1;
+    if (write_args_read(kwargs, &out->write) < 0) {
+        source_free(source);
+        return -1;
+    }
+    out->options.write = out->write.options;
     out->options.parallelism = parallelism;
     out->options.commit_bytes = commit_bytes;
     out->options.one_commit = one_commit != 0;
@@ -115,29 +127,22 @@ static int load_args_read(PyObject *args, struct load_args *out)
 
 static void load_args_free(struct load_args *args)
 {
-    PyMem_Free(args->source.name);
-    Py_XDECREF(args->source.names);
+    write_args_free(&args->write);
+    source_free(&args->source);
 }
 
 PyObject *table_load(PyObject *op, PyObject *args, PyObject *kwargs)
 {
     struct load_args load;
-    struct write_args write;
     struct lmn_load_progress result;
     struct lmn_error err;
     enum lmn_status st;
 
-    if (load_args_read(args, &load) < 0)
+    if (load_args_read(args, kwargs, &load) < 0)
         return NULL;
-    if (write_args_read(kwargs, &write) < 0) {
-        load_args_free(&load);
-        return NULL;
-    }
-    load.options.write = write.options;
     Py_BEGIN_ALLOW_THREADS
         st = lmn_table_load(table_of(op), &load.load, &load.options, &result, &err);
     Py_END_ALLOW_THREADS
-    write_args_free(&write);
     load_args_free(&load);
     return st != LMN_OK ? raise_error(state_of(op), &err) : progress_tuple(&result);
 }
@@ -146,24 +151,17 @@ PyObject *table_load(PyObject *op, PyObject *args, PyObject *kwargs)
 PyObject *table_load_stage(PyObject *op, PyObject *args, PyObject *kwargs)
 {
     struct load_args load;
-    struct write_args write;
     struct lmn_load_progress result;
     struct lmn_error err;
     PyObject *answer;
     char *staged;
     enum lmn_status st;
 
-    if (load_args_read(args, &load) < 0)
+    if (load_args_read(args, kwargs, &load) < 0)
         return NULL;
-    if (write_args_read(kwargs, &write) < 0) {
-        load_args_free(&load);
-        return NULL;
-    }
-    load.options.write = write.options;
     Py_BEGIN_ALLOW_THREADS
         st = lmn_table_load_stage(table_of(op), &load.load, &load.options, &staged, &result, &err);
     Py_END_ALLOW_THREADS
-    write_args_free(&write);
     load_args_free(&load);
     if (st != LMN_OK)
         return raise_error(state_of(op), &err);
@@ -203,7 +201,6 @@ PyObject *table_load_commit(PyObject *op, PyObject *args, PyObject *kwargs)
 PyObject *table_load_new(PyObject *type, PyObject *args, PyObject *kwargs)
 {
     struct load_args load;
-    struct write_args write;
     struct lmn_load_progress result;
     struct lmn_store *store = NULL;
     struct lmn_table *table = NULL;
@@ -213,20 +210,14 @@ PyObject *table_load_new(PyObject *type, PyObject *args, PyObject *kwargs)
     enum lmn_status st;
 
     if (!PyArg_ParseTuple(args, "szO!", &root, &name, &PyTuple_Type, &rest) ||
-        load_args_read(rest, &load) < 0)
+        load_args_read(rest, kwargs, &load) < 0)
         return NULL;
-    if (write_args_read(kwargs, &write) < 0) {
-        load_args_free(&load);
-        return NULL;
-    }
-    load.options.write = write.options;
     Py_BEGIN_ALLOW_THREADS
         st = open_table_store(root, name, &store, &err);
         if (st == LMN_OK)
             st = lmn_table_load_new(store, &load.load, &load.options, &table, &result, &err);
         lmn_store_release(store);
     Py_END_ALLOW_THREADS
-    write_args_free(&write);
     load_args_free(&load);
     if (st != LMN_OK)
         return raise_error(PyType_GetModuleState((PyTypeObject *)type), &err);

@@ -75,6 +75,11 @@ static void put_state(struct lmn__buf *buf, const struct lmn_job *job, enum lmn_
     }
 }
 
+static struct metric seconds(const char *name, const char *type, const char *help, uint64_t ms)
+{
+    return (struct metric){ name, type, "seconds", help, (double)ms / 1000 };
+}
+
 void lmn__metrics_put(struct lmn__buf *buf, const struct lmn_job *job,
                       const struct lmn_job_status *status)
 {
@@ -92,26 +97,19 @@ void lmn__metrics_put(struct lmn__buf *buf, const struct lmn_job *job,
         { "workers", "gauge", NULL, "Workers that are ready.", status->workers_ready },
         { "worker_deaths", "counter", NULL, "Workers that died.", status->worker_deaths },
         { "memory_bytes", "gauge", "bytes", "In memory of workers.", (double)status->memory_bytes },
-        { "elapsed_seconds", "gauge", "seconds", "Since the job began.",
-          (double)status->elapsed_ms / 1000 },
-        { "read_seconds", "counter", "seconds", "Reading, of all workers.",
-          (double)status->read_ms / 1000 },
-        { "call_seconds", "counter", "seconds", "In the function, of all workers.",
-          (double)status->call_ms / 1000 },
-        { "write_seconds", "counter", "seconds", "Writing, of all workers.",
-          (double)status->write_ms / 1000 },
-        { "wait_seconds", "gauge", "seconds", "Waiting, of all workers.",
-          (double)status->wait_ms / 1000 },
+        seconds("elapsed_seconds", "gauge", "Since the job began.", status->elapsed_ms),
+        seconds("read_seconds", "counter", "Reading, of all workers.", status->read_ms),
+        seconds("call_seconds", "counter", "In the function, of all workers.", status->call_ms),
+        seconds("write_seconds", "counter", "Writing, of all workers.", status->write_ms),
+        seconds("wait_seconds", "gauge", "Waiting, of all workers.", status->wait_ms),
         { "calls", "counter", NULL, "Calls, as far as they are counted.", (double)status->calls },
         { "tokens", "counter", NULL, "Tokens that calls have used.", (double)status->tokens },
         { "cost", "counter", NULL, "What calls have cost.", status->cost },
         { "rows_per_second", "gauge", NULL, "Over the last five minutes.", status->rate_recent },
-        { "eta_seconds", "gauge", "seconds", "Until it is done; 0: not known.",
-          (double)status->eta_ms / 1000 },
-        { "checkpoint_age_seconds", "gauge", "seconds", "Since the last checkpoint.",
-          (double)status->checkpoint_age_ms / 1000 },
-        { "commit_age_seconds", "gauge", "seconds", "Since the last commit.",
-          (double)status->commit_age_ms / 1000 },
+        seconds("eta_seconds", "gauge", "Until it is done; 0: not known.", status->eta_ms),
+        seconds("checkpoint_age_seconds", "gauge", "Since the last checkpoint.",
+                status->checkpoint_age_ms),
+        seconds("commit_age_seconds", "gauge", "Since the last commit.", status->commit_age_ms),
     };
 
     put_info(buf, job);
