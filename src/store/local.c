@@ -136,7 +136,22 @@ static void remember_dir(struct local_store *local, const char *dir, size_t len)
     lmn__free(local->base.env, copy);
 }
 
-/* Make the directory of `path` sure; `again` does so even if it is remembered as sure. */
+/* How much of a directory's path is the deepest one above it that is known; 0: the root. */
+static size_t known_above(struct local_store *local, const char *dir, size_t len)
+{
+    while (len > 0) {
+        while (len > 0 && dir[--len] != '/')
+            continue;
+        if (len > 0 && dir_is_known(local, dir, len))
+            break;
+    }
+    return len;
+}
+
+/*
+ * Make the directory of `path` sure, and with it those above; `again` does so even if they are
+ * remembered as sure.
+ */
 static enum lmn_status make_sure(struct lmn_store *store, const char *path, bool again,
                                  struct lmn_error *err)
 {
@@ -144,6 +159,7 @@ static enum lmn_status make_sure(struct lmn_store *store, const char *path, bool
     size_t len = lmn__store_dir_len(path);
     size_t root_len = strlen(store->name), whole_len = root_len + (len != 0) + len;
     enum lmn_status st;
+    size_t above;
     char *whole;
 
     if (!again && dir_is_known(local, path, len))
@@ -152,15 +168,18 @@ static enum lmn_status make_sure(struct lmn_store *store, const char *path, bool
     if (whole == NULL)
         return lmn__no_memory(err, "a path", len);
     st = lmn__dir_make(whole, err);
-    for (size_t end = root_len; st == LMN_OK && end < whole_len;) {
+    above = again ? 0 : known_above(local, path, len);
+    for (size_t end = root_len + (above != 0) + above; st == LMN_OK && end < whole_len;) {
         char *slash = whole + end;
 
         *slash = '\0';
         st = lmn__dir_sync(whole, err);
         *slash = '/';
         end += 1 + strcspn(slash + 1, "/");
+        if (st == LMN_OK)
+            remember_dir(local, path, end - root_len - 1);
     }
-    if (st == LMN_OK)
+    if (st == LMN_OK && len == 0)
         remember_dir(local, path, len);
     lmn__free(store->env, whole);
     return st;

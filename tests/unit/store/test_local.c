@@ -129,6 +129,26 @@ static void test_local__found_directories_are_made_durable_once(void **state)
     CHECK_EQ(syncs.count, 0);
 }
 
+/* What stands above a directory is not made sure once more for its neighbours. */
+static void test_local__directories_beside_known_ones(void **state)
+{
+    struct fixture *fixture = *state;
+
+    create(fixture, "d/e/a");
+    make_dir(fixture, "/up/root/d/f");
+    make_dir(fixture, "/up/root/d/f/g");
+    syncs.count = 0;
+    create(fixture, "d/b"); /* "d" is known with what lies in it */
+    CHECK_EQ(syncs.count, 0);
+    create(fixture, "d/f/g/a");
+    CHECK_EQ(syncs.count, 2);
+    CHECK(was_synced(fixture, "/up/root/d"));
+    CHECK(was_synced(fixture, "/up/root/d/f"));
+    syncs.count = 0;
+    create(fixture, "x");
+    CHECK_EQ(syncs.count, 0); /* nothing is above the root */
+}
+
 static void test_local__rename_and_link_make_directories_durable(void **state)
 {
     struct fixture *fixture = *state;
@@ -312,6 +332,7 @@ int main(void)
     const struct CMUnitTest cases[] = {
         CASE(test_local__made_directories_are_durable),
         CASE(test_local__found_directories_are_made_durable_once),
+        CASE(test_local__directories_beside_known_ones),
         CASE(test_local__rename_and_link_make_directories_durable),
         CASE(test_local__sync_dir_syncs_that_directory),
         CASE(test_local__directory_that_cannot_be_durable_is_tried_again),
