@@ -65,12 +65,24 @@ def check_values(path, without=()):
 
 
 def start(path, library, function, *options):
-    """A job in the background, of small calls, so that it can be interrupted in the middle."""
+    """A job in the background, of small calls, so that it can be interrupted in the middle.
+
+    "slow" waits at row 100 until open_gate().
+    """
     return subprocess.Popen(
         [COMMAND, "backfill", path, "out", "--c", f"{library}:{function}", "--inputs", "n",
          "--batch-size", "5", "--concurrency", "1", *options],
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True,
+        env=os.environ | {"LEMAN_TEST_GATE": str(gate_of(path))},
     )  # fmt: skip
+
+
+def gate_of(path):
+    return path.with_suffix(".gate")
+
+
+def open_gate(path):
+    gate_of(path).touch()
 
 
 def record(leman, path):
@@ -90,7 +102,7 @@ def wait_for(condition, seconds=60):
     raise AssertionError("it did not come true")
 
 
-def wait_for_rows(leman, path, rows=20):
+def wait_for_rows(leman, path, rows=100):
     def enough():
         found = record(leman, path)
         return found if found and found["rows_computed"] >= rows else None
@@ -173,14 +185,16 @@ def test_signal_stops_resumably(leman, fill, path, library, number):
     job = start(path, library, "slow")
     wait_for_rows(leman, path)
     job.send_signal(number)
+    while b"stopping" not in job.stderr.readline():
+        assert job.poll() is None
+    open_gate(path)
     out, err = job.communicate(timeout=60)
     assert job.returncode == 4, err
-    assert b"stopping" in err
     assert b"to go on: leman backfill" in out
     found = record(leman, path)
     assert found["state"] == "stopped"
     kept = found["rows_checkpointed"] - found["rows_committed"]
-    assert kept >= 20
+    assert kept >= 100
     done = result(fill("slow", "--json"))
     assert done["rows_resumed"] == kept
     assert done["rows_computed"] == done["rows_planned"] - kept
@@ -220,6 +234,8 @@ def test_jobs_job_cancel_discard(leman, path, library):
     follow = subprocess.Popen([COMMAND, "job", "mine", "--follow"], stdout=subprocess.PIPE)
     done = leman("cancel", "mine")
     assert done.returncode == 0 and b"asked to stop" in done.stdout
+    wait_for(lambda: record(leman, path)["state"] == "stopping")
+    open_gate(path)
     out, _ = job.communicate(timeout=60)
     assert job.returncode == 4
     followed, _ = follow.communicate(timeout=60)
@@ -260,6 +276,7 @@ def test_second_job_on_a_column(leman, fill, path, library):
     wait_for_rows(leman, path)
     done = fill("slow")
     assert done.returncode == 5 and b"first" in done.stderr
+    open_gate(path)
     job.send_signal(signal.SIGTERM)
     job.communicate(timeout=60)
 
