@@ -65,6 +65,15 @@ LMN_MUST_USE enum lmn_status lmn__file_write_spans_at(const struct lmn__file *fi
                                                       struct lmn__span *span, size_t count,
                                                       struct lmn_error *err);
 
+/*
+ * Have the system find room for bytes that are about to be written, all at once; the file's size
+ * stays what it is. Nothing happens where it cannot.
+ */
+void lmn__file_reserve(const struct lmn__file *file, uint64_t offset, uint64_t len);
+
+/* Give room behind the file's end back. */
+void lmn__file_trim(const struct lmn__file *file);
+
 enum { LMN__FILE_BLOCK_BYTES = 4096 };
 
 /*

@@ -13,6 +13,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/math.h"
 #include "check.h"
 #include "os/file.h"
 #include "stores.h"
@@ -151,6 +152,33 @@ static void test_file__writes_spans(void **state)
     span[0] = (struct lmn__span){ data, 1 };
     CHECK_STATUS(lmn__file_write_spans_at(&file, path, 0, span, 1, &err), LMN_E_IO, &err);
     CHECK_HAS(err.message, "spans");
+    lmn__file_close(&file);
+}
+
+static uint64_t kept_bytes(const struct lmn__file *file)
+{
+    struct stat found;
+
+    CHECK(fstat(file->fd, &found) == 0);
+    return (uint64_t)found.st_blocks * 512;
+}
+
+static void test_file__reserves_room(void **state)
+{
+    const char *path = at("room");
+    struct lmn__file file = create(path, "hello");
+    struct lmn_error err;
+    uint64_t bytes, before = kept_bytes(&file);
+    char got[5];
+
+    (void)state;
+    lmn__file_reserve(&file, 5, 1 << 20);
+    CHECK_OK(lmn__file_size(&file, path, &bytes, &err));
+    CHECK_EQ(bytes, 5);
+    lmn__file_trim(&file);
+    CHECK(kept_bytes(&file) <= lmn__max_u64(before, 4096));
+    CHECK_OK(lmn__file_read_at(&file, path, 0, got, sizeof got, &err));
+    CHECK_BYTES(got, "hello", 5);
     lmn__file_close(&file);
 }
 
@@ -509,6 +537,7 @@ int main(void)
 {
     const struct CMUnitTest cases[] = {
         CASE(test_file__writes_spans),
+        CASE(test_file__reserves_room),
         CASE(test_file__writes_and_reads_at_offsets),
         CASE(test_file__short_transfers_and_signals_go_on),
         CASE(test_file__written_past_the_cache),
