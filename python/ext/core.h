@@ -74,6 +74,7 @@ PyObject *array_length(PyObject *module, PyObject *capsule);
 PyObject *values_columns(PyObject *module, PyObject *args);
 PyObject *values_array(PyObject *module, PyObject *args);
 PyObject *values_lists(PyObject *module, PyObject *args);
+PyObject *values_plain(PyObject *module, PyObject *args);
 
 /* Module functions: directories of tables. */
 PyObject *database_list(PyObject *module, PyObject *args);

@@ -106,6 +106,7 @@ static PyMethodDef module_methods[] = {
     { "values_columns", values_columns, METH_VARARGS, "The columns of a batch, as lists." },
     { "values_array", values_array, METH_VARARGS, "Values as a batch: (array, what is wrong)." },
     { "values_lists", values_lists, METH_VARARGS, "A column of lists of numbers, by its buffers." },
+    { "values_plain", values_plain, METH_VARARGS, "The memory of a batch, column by column." },
     { "job_plan", job_plan, METH_VARARGS, "What a job would do, as JSON." },
     { "job_records", job_records, METH_VARARGS, "The jobs of a table, as JSON." },
     { "job_peek", job_peek, METH_VARARGS, "Rows of a job that are in no version yet." },

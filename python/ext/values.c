@@ -8,13 +8,14 @@ struct buffer_object {
     PyObject_HEAD PyObject *owner;
     const void *bytes;
     Py_ssize_t len;
+    int read_only;
 };
 
 static int buffer_get(PyObject *op, Py_buffer *view, int flags)
 {
     struct buffer_object *self = (struct buffer_object *)op;
 
-    return PyBuffer_FillInfo(view, op, (void *)self->bytes, self->len, 1, flags);
+    return PyBuffer_FillInfo(view, op, (void *)self->bytes, self->len, self->read_only, flags);
 }
 
 static void buffer_dealloc(PyObject *op)
@@ -27,7 +28,7 @@ static void buffer_dealloc(PyObject *op)
 }
 
 static PyType_Slot buffer_slots[] = {
-    { Py_tp_doc, "Memory of an Arrow array, read-only." },
+    { Py_tp_doc, "Memory of an Arrow array." },
     { Py_tp_dealloc, buffer_dealloc },
     { Py_bf_getbuffer, buffer_get },
     { 0, NULL },
@@ -43,7 +44,8 @@ PyTypeObject *buffer_type_new(PyObject *module)
     return (PyTypeObject *)PyType_FromModuleAndSpec(module, &buffer_spec, NULL);
 }
 
-static PyObject *buffer_new(PyObject *module, PyObject *owner, const void *bytes, int64_t len)
+PyObject *buffer_new(PyObject *module, PyObject *owner, const void *bytes, int64_t len,
+                     int read_only)
 {
     const struct module_state *state = PyModule_GetState(module);
     PyTypeObject *type = state->buffer_type;
@@ -55,12 +57,12 @@ static PyObject *buffer_new(PyObject *module, PyObject *owner, const void *bytes
     self->owner = Py_NewRef(owner);
     self->bytes = bytes;
     self->len = (Py_ssize_t)len;
+    self->read_only = read_only;
     return (PyObject *)self;
 }
 
-/* The batch of two capsules: a struct array. -1 on failure. */
-static int batch_of(PyObject *schema, PyObject *array, const struct ArrowSchema **schema_out,
-                    const struct ArrowArray **array_out)
+int batch_of(PyObject *schema, PyObject *array, const struct ArrowSchema **schema_out,
+             const struct ArrowArray **array_out)
 {
     *schema_out = PyCapsule_GetPointer(schema, "arrow_schema");
     *array_out = *schema_out != NULL ? PyCapsule_GetPointer(array, "arrow_array") : NULL;
@@ -268,7 +270,7 @@ PyObject *values_lists(PyObject *module, PyObject *args)
     items = array->children[0];
     memory = buffer_new(module, array_object,
                         (const char *)items->buffers[1] + items->offset * item.width,
-                        items->length * item.width);
+                        items->length * item.width, 1);
     offsets = memory != NULL ? list_offsets(&type, array, start + array->offset, count) : NULL;
     if (offsets == NULL) {
         Py_XDECREF(memory);

@@ -34,6 +34,14 @@ struct value_type {
     int64_t count; /* items of a fixed-size list */
 };
 
+/* The batch of two capsules: a struct array. -1 on failure. */
+int batch_of(PyObject *schema, PyObject *array, const struct ArrowSchema **schema_out,
+             const struct ArrowArray **array_out);
+
+/* Memory of an array, which its capsule `owner` keeps. */
+PyObject *buffer_new(PyObject *module, PyObject *owner, const void *bytes, int64_t len,
+                     int read_only);
+
 /* -1 and an exception: a type that functions cannot take or give. */
 int value_type_of(const struct ArrowSchema *schema, struct value_type *type_out);
 

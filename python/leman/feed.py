@@ -330,6 +330,11 @@ class Feed:
         self._drop_pending()
         self._core.seek(epoch)
 
+    def begins(self, epoch):
+        """Whether the next step of all ranks is the first of an epoch."""
+        info = self._info()
+        return info["epoch"] == epoch and info["position"] == 0
+
     def row_ids(self, step, rank=None):
         """The ids of the rows of a step, past or to come, as 64-bit numbers; no data are read.
 

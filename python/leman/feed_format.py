@@ -9,9 +9,12 @@ from leman.arrow import Batch, pyarrow
 
 def converter(format, pin_memory=False):
     """A function that takes a batch and gives it in a format."""
-    torch = to_pinned_torch if pin_memory else to_torch
+    if format == "torch":
+        from leman.torch_format import ToTorch
+
+        return ToTorch(pin_memory)
     try:
-        return {"arrow": _to_arrow, "numpy": to_numpy, "torch": torch}[format]
+        return {"arrow": _to_arrow, "numpy": to_numpy}[format]
     except KeyError:
         raise ValueError(f'format is "arrow", "numpy" or "torch", not {format!r}') from None
 
@@ -28,27 +31,7 @@ def to_numpy(batch):
     nulls are masked arrays; elsewhere a row that is null is None.
     """
     rows = _to_arrow(batch)
-    return {name: _column(rows.column(i)) for i, name in enumerate(rows.schema.names)}
-
-
-def to_torch(batch, pin_memory=False):
-    """The same as ``to_numpy()``, with tensors for arrays and lists of str for texts.
-
-    Numbers with nulls have no tensor: leave them out by a filter, or fill them in a transform.
-    """
-    rows = _to_arrow(batch)
-    return {
-        name: _tensor(_column(rows.column(i), parted=False), name, pin_memory)
-        for i, name in enumerate(rows.schema.names)
-    }
-
-
-def to_pinned_torch(batch):
-    """The same as ``to_torch()``, in memory from which a GPU copies while it computes.
-
-    A column is copied there as a whole: its rows are pieces of one pinned tensor.
-    """
-    return to_torch(batch, pin_memory=True)
+    return {name: column(rows.column(i)) for i, name in enumerate(rows.schema.names)}
 
 
 _forked = []  # not empty in a process that was forked from one that had this module
@@ -68,49 +51,11 @@ def pins(asked):
     return bool(asked) or (not _forked and torch.cuda.is_available())
 
 
-def _tensor(value, name, pin_memory):
-    import numpy
-    import torch
-
-    if isinstance(value, dict):
-        return {key: _tensor(item, f"{name}.{key}", pin_memory) for key, item in value.items()}
-    if isinstance(value, _Pieces):
-        whole = _tensor(value.items[value.ends[0] : value.ends[-1]], name, pin_memory)
-        # The quickest way to part a tensor; what it leaves out is of use to gradients only.
-        return list(torch.unsafe_split_with_sizes(whole, value.sizes()))
-    if isinstance(value, list):
-        return [None if item is None else _tensor(item, name, pin_memory) for item in value]
-    if isinstance(value, numpy.ma.MaskedArray):
-        raise ValueError(
-            f"column {name!r} has nulls, which a tensor cannot hold: "
-            f'leave them out with where="{name} is not null", or take format="numpy"'
-        )
-    if value.dtype.kind in "OmM":
-        return value.tolist()
-    tensor = torch.from_numpy(value)
-    return _pinned(torch, tensor) if pin_memory else tensor
-
-
-def _pinned(torch, tensor):
-    """A copy in pinned memory of torch's own, which it uses again when copies to a GPU are done.
-
-    NumPy copies in this thread: torch would wake all of its own for it, beside those that read.
-    """
-    import numpy
-
-    pinned = torch.empty(tensor.shape, dtype=tensor.dtype, pin_memory=True)
-    numpy.copyto(pinned.numpy(), tensor.numpy())
-    return pinned
-
-
-class _Pieces:
+class Pieces:
     """One array per row, all of them pieces of one, which Torch parts quicker than one by one."""
 
     def __init__(self, items, ends):
         self.items, self.ends = items, ends
-
-    def sizes(self):
-        return [b - a for a, b in itertools.pairwise(self.ends)]
 
 
 class _Memory:
@@ -135,7 +80,7 @@ def _bytes_of(numpy, buffer):
     return numpy.asarray(_Memory(buffer))
 
 
-def _column(array, parted=True):
+def column(array, parted=True):
     """A column; with `parted` false, pieces of one array may be left together."""
     import numpy
 
@@ -143,9 +88,9 @@ def _column(array, parted=True):
     kind = array.type
     types = pa.types
     if isinstance(array, pa.ExtensionArray):
-        return _column(array.storage)
+        return column(array.storage)
     if types.is_dictionary(kind):
-        return _column(array.dictionary_decode())
+        return column(array.dictionary_decode())
     if types.is_integer(kind) or types.is_floating(kind):
         return _masked(numpy, array, _numbers(numpy, array, kind))
     if types.is_boolean(kind):
@@ -162,9 +107,9 @@ def _column(array, parted=True):
         return _slices(numpy, array, data, width, parted)
     if types.is_list(kind) or types.is_large_list(kind):
         width = 8 if types.is_large_list(kind) else 4
-        return _slices(numpy, array, _column(array.values), width, parted)
+        return _slices(numpy, array, column(array.values), width, parted)
     if types.is_struct(kind):
-        return {kind.field(i).name: _column(array.field(i)) for i in range(kind.num_fields)}
+        return {kind.field(i).name: column(array.field(i)) for i in range(kind.num_fields)}
     return array.to_numpy(zero_copy_only=False)
 
 
@@ -189,7 +134,7 @@ def _nones(array, values):
 
 def _fixed_lists(numpy, array, kind):
     size = kind.list_size
-    items = _column(array.values)
+    items = column(array.values)
     first = array.offset * size
     if isinstance(items, numpy.ndarray) and items.dtype.kind != "O":
         rows = items[first:][: len(array) * size].reshape(len(array), size, *items.shape[1:])
@@ -211,7 +156,7 @@ def _slices(numpy, array, items, width, parted):
             {name: value[a:b] for name, value in items.items()} for a, b in itertools.pairwise(ends)
         ]
     elif not parted and array.null_count == 0 and _is_plain(numpy, items):
-        return _Pieces(items, ends)
+        return Pieces(items, ends)
     else:
         rows = [items[a:b] for a, b in itertools.pairwise(ends)]
     return _nones(array, rows)

@@ -6,8 +6,14 @@ import torch
 from leman.feed import Feed
 
 
+def _as_it_is(batch):
+    return batch
+
+
 class FeedDataset(torch.utils.data.IterableDataset):
-    """A feed as an ``IterableDataset`` of whole batches, for a DataLoader with batch_size=None.
+    """A feed as an ``IterableDataset`` of whole batches.
+
+    ``loader()`` makes a DataLoader of it; one that is made otherwise is given batch_size=None.
 
     Each ``iter()`` gives what is left of one epoch, the next one another. Workers of a DataLoader
     share the batches in turns, so that the loader gives them in the order of the feed, however many
@@ -31,9 +37,19 @@ class FeedDataset(torch.utils.data.IterableDataset):
         self._taken = 0  # batches that this worker has given since the base
         self._workers = 1
 
+    def loader(self, **options):
+        """A ``torch.utils.data.DataLoader`` of the batches as the feed gives them.
+
+        options: the loader's own, such as num_workers. Unless there is a collate_fn among them the
+        loader does not look into batches, which a plain one does, for each tensor of a list.
+        """
+        options = {"collate_fn": _as_it_is, **options}
+        return torch.utils.data.DataLoader(self, batch_size=None, **options)
+
     def set_epoch(self, epoch):
         """Start the next ``iter()`` with an epoch, from its beginning."""
-        self._feed.seek(epoch)
+        if not self._feed.begins(epoch):  # else it may have read ahead already
+            self._feed.seek(epoch)
         self._rebase()
 
     def restore(self, state):
@@ -63,18 +79,21 @@ class FeedDataset(torch.utils.data.IterableDataset):
             )
         self._workers = workers
         feed = self._feed if info is None else self._feed.clone(worker=worker, workers=workers)
-        feed.restore(self._base)
+        if info is not None or feed.state() != self._base:
+            feed.restore(self._base)
         return feed
 
     def __iter__(self):
         feed = self._worker_feed()
         epoch = feed.epoch  # before batches are skipped: the same for all workers
-        feed.skip(self._taken)
+        if self._taken:
+            feed.skip(self._taken)
         for batch in feed.epoch_batches(epoch):
             self._taken += 1
             yield batch
         # The next iteration is the next epoch: of all workers, whoever got the last batch.
-        feed.seek(epoch + 1)
+        if self._workers > 1 or not feed.begins(epoch + 1):
+            feed.seek(epoch + 1)
         self._base = feed.state()
         self._taken = 0
 

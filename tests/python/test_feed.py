@@ -13,6 +13,7 @@ import leman
 import numpy as np
 import pyarrow as pa
 import pytest
+from leman import _core
 
 ROWS = 300
 
@@ -282,6 +283,59 @@ def test_feed_numpy(table):
         assert batch["vector"].tolist() == [rows[i]["vector"] for i in numbers]
         assert batch["info"]["width"].tolist() == [rows[i]["info"]["width"] for i in numbers]
         assert batch["info"]["name"].tolist() == [rows[i]["info"]["name"] for i in numbers]
+
+
+def plain(rows):
+    """What the core tells of the memory of a batch, in values."""
+    names = {"l": "i8", "f": "f4", "C": "u1"}
+    columns = _core.values_plain(*rows.__arrow_c_array__())
+    return columns and [
+        (name, np.frombuffer(memory, names[letter]).tolist(), width, sizes)
+        for name, letter, memory, width, sizes in columns
+    ]
+
+
+def test_feed_memory_of_plain_batches():
+    rows = pa.record_batch(
+        {
+            "id": pa.array([1, 2, 3, 4]),
+            "pair": pa.array([[0, 1], [2, 3], [4, 5], [6, 7]], pa.list_(pa.float32(), 2)),
+            "data": pa.array([b"a", b"bc", b"", b"def"]),
+        }
+    )
+    assert plain(rows.slice(1, 2)) == [
+        ("id", [2, 3], 0, None),
+        ("pair", [2, 3, 4, 5], 2, None),
+        ("data", list(b"bc"), 0, [2, 0]),
+    ]
+    memory = _core.values_plain(*rows.__arrow_c_array__())[0][2]
+    assert not memoryview(memory).readonly
+    for other in (
+        pa.array(["a"]),
+        pa.array([[1]]),
+        pa.array([None], pa.int64()),
+        pa.array([b""]),
+        pa.array([[None]], pa.list_(pa.int8(), 1)),
+        pa.array([{"a": 1}]),
+        pa.array([1]).dictionary_encode(),
+        pa.array([], pa.int64()),
+        pa.array([1], pa.date32()),
+    ):
+        assert plain(pa.record_batch({"id": other})) is None
+    with pytest.raises(ValueError, match="struct of columns"):
+        _core.values_plain(*pa.array([1]).__arrow_c_array__())
+
+
+def test_feed_begins(table):
+    feed = table.feed(batch_size=100)
+    assert feed.begins(0) and not feed.begins(1)
+    next(feed)
+    assert not feed.begins(0)
+    feed.seek(3)
+    assert feed.begins(3)
+    for _ in feed.epoch_batches():
+        pass
+    assert feed.begins(4)
 
 
 def test_feed_row_ids(table):

@@ -4,7 +4,9 @@
 tests/requirements.txt has all but torch, which tests/requirements-training.txt installs.
 """
 
+import copy
 import json
+import pickle
 import subprocess
 import sys
 
@@ -44,6 +46,43 @@ def test_torch_format(table):
     with pytest.raises(ValueError, match="gap"):
         for _ in table.feed(format="torch", epochs=1):
             pass
+
+
+NUMBERS = "int8 uint8 int16 uint16 int32 uint32 int64 uint64 float16 float32 float64".split()
+
+
+def test_torch_format_of_plain_columns(tmp_path):
+    torch = pytest.importorskip("torch")
+    rows = {name: pa.array([1, 2, 3, 4], getattr(pa, name)()) for name in NUMBERS}
+    rows["pair"] = pa.array([[i, -i] for i in range(4)], pa.list_(pa.int16(), 2))
+    rows["data"] = pa.array([b"a", b"", b"ccc", b"dd"])
+    rows["large"] = pa.array([b"", b"b", b"", b""], pa.large_binary())
+    table = leman.create(tmp_path / "t", pa.table(rows))
+    batch = next(table.feed(format="torch", shuffle=False, batch_size=3, pin_memory=False))
+    for name in NUMBERS:
+        assert batch[name].dtype == getattr(torch, name) and batch[name].tolist() == [1, 2, 3]
+    assert batch["pair"].tolist() == [[0, 0], [1, -1], [2, -2]]
+    assert [bytes(item.tolist()) for item in batch["data"]] == [b"a", b"", b"ccc"]
+    assert [bytes(item.tolist()) for item in batch["large"]] == [b"", b"b", b""]
+    batch["data"][2][0] = 7  # the consumer's own memory
+    table.append(pa.table({**rows, "data": pa.array([b"e", None, b"", b""])}))
+    *_, last = table.feed(format="torch", shuffle=False, batch_size=4, epochs=1)
+    items = [item if item is None else item.tolist() for item in last["data"]]
+    assert items == [[101], None, [], []]
+
+
+def test_torch_rows_travel_as_one(table):
+    """Tensors of a list are pieces of one, also behind a process; what was changed stays so."""
+    torch = pytest.importorskip("torch")
+    batch = next(table.feed(columns=["words"], format="torch", batch_size=8, shuffle=False))
+    words = batch["words"]
+    again = pickle.loads(pickle.dumps(copy.copy(words)))
+    assert [item.tolist() for item in again] == [list(range(i % 4)) for i in range(8)]
+    assert len({item.untyped_storage().data_ptr() for item in again}) == 1
+    words[3] = torch.tensor([9])
+    del words[5:]
+    again = pickle.loads(pickle.dumps(words))
+    assert [item.tolist() for item in again] == [[], [0], [0, 1], [9], []]
 
 
 def test_torch_pins_where_there_is_a_gpu(table):
@@ -129,6 +168,26 @@ def test_torch_loader_keeps_the_order(table, method):
     assert ids(loader) == expected
 
 
+@pytest.mark.parametrize("workers", [0, 2])
+def test_torch_loader_of_the_feed(table, workers):
+    """Epoch after epoch, told or not, as the feed gives them; batches are not looked into."""
+    pytest.importorskip("torch")
+    expected = ids(table.feed(seed=3, epochs=4, batch_size=150, remainder="uneven"))
+    dataset = table.feed(format="torch", seed=3, batch_size=150).torch()
+    loader = dataset.loader(num_workers=workers)
+    seen = []
+    for epoch in (0, 1, None, 3):
+        if epoch is not None or workers:  # workers that do not persist start where they are told
+            dataset.set_epoch(2 if epoch is None else epoch)
+        seen += ids(loader)
+    assert seen == expected
+    dataset.set_epoch(1)
+    assert ids(loader) == expected[3:6]
+    sizes = dataset.loader(num_workers=workers, collate_fn=len)
+    dataset.set_epoch(0)
+    assert list(sizes) == [5, 5, 5]  # columns
+
+
 def test_torch_loader_with_more_workers_than_batches(table):
     torch = pytest.importorskip("torch")
     dataset = table.feed(format="torch", batch_size=300).torch()
@@ -199,7 +258,7 @@ def test_ray_reads(table):
     pytest.importorskip("ray.data")
     from leman.ray_data import read_table
 
-    ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False)
+    ray.init("local", num_cpus=2, include_dashboard=False, log_to_driver=False)
     try:
         rows = read_table(table, columns=["id", "text"]).take_all()
         assert {row["id"]: row["text"] for row in rows} == {i: str(i) for i in range(ROWS)}
