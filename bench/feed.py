@@ -29,6 +29,7 @@ from measure import table as markdown
 
 ROW_BYTES, BATCH, GROUP, SHARD_ROWS = 20_000, 64, 50, 5000
 ROWS, MANY_ROWS = 100_000, 100_000_000
+SLOW = 20  # times slower than Leman: such a side has one turn
 PAGE = """\
 # Feeds, beside other loaders
 
@@ -38,8 +39,13 @@ with the command
     .venv/bin/python bench/feed.py --markdown > docs/bench/feed.md
 
 which prints this page. `pread` reads as many bytes from random places of the same file with as
-many threads as the feed has; it is the limit. Sides take turns; the best of {turns} turns counts.
-Before each turn that is cold the pages of the files are dropped.
+many threads as the feed has; it is the limit. Sides take turns; the best of {turns} turns counts,
+or the only one of a side that is more than {slow} times slower than Leman. Before each turn that is
+cold the pages of the files are dropped.
+
+The loader of PyTorch is `table.feed(format="torch").torch().loader()`: its batches are read by the
+feed's threads and become tensors in the process that trains. Workers are for transforms that take
+long: every batch is copied to shared memory on its way, and the line below shows what that costs.
 
 Measured on {machine}, with {versions}.
 Other programs run there at the same time, which slows down all sides.
@@ -96,11 +102,12 @@ class Leman(Lance):
 
 
 class LemanTorch(Leman):
-    def open(self, seed):
-        import torch
+    def __init__(self, folder, rows, workers=0):
+        super().__init__(folder, rows, format="torch")
+        self.workers = workers
 
-        self.format = "torch"
-        loader = torch.utils.data.DataLoader(super().open(seed).torch(), batch_size=None)
+    def open(self, seed):
+        loader = super().open(seed).torch().loader(num_workers=self.workers)
         while True:
             yield from loader
 
@@ -130,11 +137,11 @@ class PylanceTorch(Lance):
                 return self.table.take(numbers, columns=["data"])["data"].to_pylist()
 
         torch.manual_seed(seed)
-        return iter(
-            torch.utils.data.DataLoader(
-                Rows(self.path, self.rows), batch_size=BATCH, shuffle=True, collate_fn=list
-            )
+        loader = torch.utils.data.DataLoader(
+            Rows(self.path, self.rows), batch_size=BATCH, shuffle=True, collate_fn=list
         )
+        while True:
+            yield from loader
 
 
 class ArrayRecord:
@@ -219,6 +226,7 @@ SIDES = {
     "Leman, 16 threads": (Leman, {"threads": 16}, ()),
     "Leman, NumPy": (Leman, {"format": "numpy"}, ()),
     "Leman in a PyTorch DataLoader": (LemanTorch, {}, ("torch",)),
+    "the same with 2 workers": (LemanTorch, {"workers": 2}, ("torch",)),
     "pylance `take`": (Pylance, {}, ("lance",)),
     "pylance in a PyTorch DataLoader": (PylanceTorch, {}, ("lance", "torch")),
     "ArrayRecord, groups of 1": (ArrayRecord, {"group": 1}, ("array_record",)),
@@ -269,6 +277,7 @@ def measure(folder, rows, turns, seconds, only):
         if only and not any(part in name for part in only):
             continue
         if all(map(has, needs)):
+            tell(f"files: {name}")
             sides[name] = kind(folder, rows, **options)
         else:
             missing.append(name)
@@ -281,9 +290,24 @@ def measure(folder, rows, turns, seconds, only):
                 got = raw.rows_per_second(table.path, threads, turn + 1, 100 if cold else 1500)
                 keep(best, f"`pread`, {threads} threads", cold, got)
             for name, side in sides.items():
+                if is_slow(best, name, cold):
+                    continue
+                tell(f"turn {turn}, {'cold' if cold else 'warm'}: {name}")
                 prepare(side.path)
                 keep(best, name, cold, speed(side, turn, seconds))
+    tell("")
     return best, missing
+
+
+def is_slow(best, name, cold):
+    """Whether another turn of a side would change nothing."""
+    return name in best and 0 < best[name][cold] * SLOW < best.get("Leman", [0, 0])[cold]
+
+
+def tell(text):
+    """Where the run is, for whoever waits for it."""
+    if sys.stderr.isatty():
+        print(f"\r\033[K{text}", end="", file=sys.stderr, flush=True)
 
 
 def keep(best, name, cold, got):
@@ -332,9 +356,8 @@ print(time.perf_counter() - start, told("VmHWM") - before)
 
 
 def table_of(best):
-
     cpus = len(os.sched_getaffinity(0))
-    peers = [n for n in best if not n.startswith(("Leman", "`pread`"))]
+    peers = [n for n in best if n in SIDES and SIDES[n][0] not in (Leman, LemanTorch)]
     lines = []
     for name, pair in best.items():
         cells = [name]
@@ -344,10 +367,13 @@ def table_of(best):
             raw = best[f"`pread`, {threads} threads"][cold]
             cells += [f"{got:,.0f}", f"{got / raw:.2f}"]
             cells.append(f"{got / top:.1f}x" if top else "")
+            if not cold:
+                cells.append(f"{got / best['Leman'][0]:.2f}" if "Leman" in best else "")
         lines.append(cells)
     head = ["side"]
     for state in ("warm", "cold"):
         head += [f"{state}, rows/s", "of `pread`", "to the best peer"]
+        head += ["of Leman"] * (state == "warm")
     return markdown(head, lines)
 
 
@@ -393,6 +419,7 @@ def main():
                 bytes=ROW_BYTES,
                 batch=BATCH,
                 turns=arguments.turns,
+                slow=SLOW,
                 machine=machine(),
                 versions=versions(),
             )

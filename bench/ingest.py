@@ -27,6 +27,7 @@ from measure import best_of_each, table
 SAMPLES, SAMPLE_BYTES, SHARDS = 20_000, 50_000, 20
 RECORDS, RECORD_BYTES = 20_000, 20_000
 REPEATS = 3
+RECORD_REPEATS = 9  # these are short, and what memory costs differs from turn to turn
 SLOW_SECONDS = 20
 TITLE = "Loading, beside other programs"
 PAGE = """\
@@ -38,7 +39,7 @@ How long it takes to load shards and to read and write ArrayRecord files, with t
 
 which prints this page. Ratios are the other side's time over Leman's: above 1 Leman is faster.
 Sides take turns in one process; times are the best of {repeats} turns, or the only one of a side
-that takes longer than {slow} s. Leman's tables are durable when a load returns; pylance does not
+that takes longer than {slow} s, and of {records} turns for ArrayRecord. Leman's tables are durable when a load returns; pylance does not
 wait for the device, and neither does array_record: its files are compared with `durable=False`, and
 the time until Leman's are on the device stands beside it.
 
@@ -203,11 +204,11 @@ def array_records(scratch, scale):
             write(durable=True)
 
         ours, synced, theirs = best_of_each(
-            (write_ours, write_durably, write_theirs), REPEATS, before
+            (write_ours, write_durably, write_theirs), RECORD_REPEATS, before
         )
         rows.append(record_line("write", options, ours, synced, theirs))
         write_theirs()
-        ours, theirs = best_of_each((read_ours, read_theirs), REPEATS)
+        ours, theirs = best_of_each((read_ours, read_theirs), RECORD_REPEATS)
         rows.append(record_line("read", options, ours, None, theirs))
     title = f"ArrayRecord: {count:,} records of {RECORD_BYTES // 1000} KB, half of it random"
     return title, table(["", "options", "Leman", "durable", "array_record", "ratio"], rows)
@@ -252,6 +253,7 @@ def main():
             PAGE.format(
                 title=TITLE,
                 repeats=REPEATS,
+                records=RECORD_REPEATS,
                 slow=SLOW_SECONDS,
                 machine=machine(),
                 versions=versions(),
