@@ -36,7 +36,7 @@ PAGE = """\
 Rows per second of {rows:,} rows of {bytes:,} random bytes, fully shuffled, in batches of {batch},
 with the command
 
-    .venv/bin/python bench/feed.py --markdown > docs/bench/feed.md
+    .venv/bin/python bench/feed.py{scale} --markdown > docs/bench/feed.md
 
 which prints this page. `pread` reads as many bytes from random places of the same file with as
 many threads as the feed has; it is the limit. Sides take turns; the best of {turns} turns counts,
@@ -420,6 +420,7 @@ def main():
                 batch=BATCH,
                 turns=arguments.turns,
                 slow=SLOW,
+                scale=f" --scale {arguments.scale:g}" if arguments.scale != 1 else "",
                 machine=machine(),
                 versions=versions(),
             )

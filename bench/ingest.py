@@ -38,10 +38,10 @@ How long it takes to load shards and to read and write ArrayRecord files, with t
     .venv/bin/python bench/ingest.py{scale} --markdown > docs/bench/ingest.md
 
 which prints this page. Ratios are the other side's time over Leman's: above 1 Leman is faster.
-Sides take turns in one process; times are the best of {repeats} turns, or the only one of a side
-that takes longer than {slow} s, and of {records} turns for ArrayRecord. Leman's tables are durable when a load returns; pylance does not
-wait for the device, and neither does array_record: its files are compared with `durable=False`, and
-the time until Leman's are on the device stands beside it.
+Sides take turns in one process; times are the best of {repeats} turns, of {records} with
+ArrayRecord, or the only one of a side that takes longer than {slow} s. Leman's tables are durable
+when a load returns; pylance does not wait for the device, and neither does array_record: its files
+are compared with `durable=False`, and the time until Leman's are on the device stands beside it.
 
 Measured on {machine},
 with {versions}.
