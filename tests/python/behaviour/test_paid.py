@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Results that are paid for: after a kill of whatever, only calls in flight are made again."""
 
+import contextlib
 import http.server
 import os
 import signal
@@ -8,6 +9,7 @@ import subprocess
 import sys
 import textwrap
 import threading
+import time
 from collections import Counter, defaultdict
 
 import leman
@@ -117,8 +119,33 @@ class Place:
         """Run until so many calls have come, and kill all of it."""
         driver = self.start()
         kill_at = len(self.till.calls) + calls
-        self.till.kill_at[kill_at] = lambda _: os.killpg(driver.pid, signal.SIGKILL)
+        dead = threading.Event()
+
+        def kill(_):
+            os.killpg(driver.pid, signal.SIGKILL)
+            if os.environ.get("LEMAN_ENGINE") == "ray":
+                self.kill_what_the_cluster_has()
+            dead.set()
+
+        self.till.kill_at[kill_at] = kill
         assert driver.wait(60) == -signal.SIGKILL
+        assert dead.wait(60)
+
+    def kill_what_the_cluster_has(self):
+        """Workers, appliers and the tracker, which Ray is not to start again."""
+        import ray
+
+        for process in {process for _, process in self.till.calls}:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(process, signal.SIGKILL)
+        trackers = ray.util.list_named_actors(all_namespaces=True)
+        for actor in (ray.get_actor(**named) for named in trackers):
+            ray.kill(actor)
+        tracker = self.table.jobs()[0].status()["pid"]
+        end = time.monotonic() + 30
+        while os.path.exists(f"/proc/{tracker}"):
+            assert time.monotonic() < end, "the tracker does not die"
+            time.sleep(0.01)
 
     def check_finished(self):
         values = leman.open(self.table.path).to_arrow(["out"])["out"].to_pylist()
