@@ -67,4 +67,16 @@ LMN_API LMN_MUST_USE enum lmn_status lmn_table_widen_column(struct lmn_table *ta
                                                             const struct ArrowSchema *type,
                                                             struct lmn_error *err);
 
+/*
+ * Note on columns how many rows of them a feed reads together. No data changes; columns that have
+ * it noted stay as they are.
+ *
+ * LMN_E_INVALID    `rows` is 0, or a path names what is inside of a column
+ * LMN_E_NOT_FOUND  a column is not there
+ */
+LMN_API LMN_MUST_USE enum lmn_status lmn_table_set_read_group(struct lmn_table *table,
+                                                              const char *const *column,
+                                                              uint32_t count, uint32_t rows,
+                                                              struct lmn_error *err);
+
 #endif

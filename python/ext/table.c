@@ -278,6 +278,7 @@ static PyMethodDef table_methods[] = {
     { "join_columns", table_join_columns, METH_VARARGS, "Add the columns of a stream." },
     { "drop_columns", table_drop_columns, METH_O, "Drop columns." },
     { "rename_column", table_rename_column, METH_VARARGS, "Give a column another name." },
+    { "set_read_group", table_set_read_group, METH_VARARGS, "Rows a feed reads together." },
     { "widen_column", table_widen_column, METH_VARARGS, "Give a column a wider type." },
     { "add_function_columns", table_add_function_columns, METH_VARARGS,
       "Add empty columns that a function fills." },

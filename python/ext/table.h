@@ -77,6 +77,7 @@ PyObject *table_add_columns(PyObject *op, PyObject *pairs);
 PyObject *table_join_columns(PyObject *op, PyObject *args);
 PyObject *table_drop_columns(PyObject *op, PyObject *names);
 PyObject *table_rename_column(PyObject *op, PyObject *args);
+PyObject *table_set_read_group(PyObject *op, PyObject *args);
 PyObject *table_widen_column(PyObject *op, PyObject *args);
 
 /* Methods: table_fill.c */

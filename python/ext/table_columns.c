@@ -85,6 +85,26 @@ PyObject *table_rename_column(PyObject *op, PyObject *args)
     return end_write(op, st, &err);
 }
 
+PyObject *table_set_read_group(PyObject *op, PyObject *args)
+{
+    PyObject *names, *keep;
+    const char **column;
+    uint32_t count;
+    unsigned int rows;
+    struct lmn_error err;
+    enum lmn_status st;
+
+    if (!PyArg_ParseTuple(args, "OI", &names, &rows) ||
+        read_names(names, &column, &count, &keep) < 0)
+        return NULL;
+    Py_BEGIN_ALLOW_THREADS
+        st = lmn_table_set_read_group(table_of(op), column, count, rows, &err);
+    Py_END_ALLOW_THREADS
+    PyMem_Free(column);
+    Py_XDECREF(keep);
+    return end_write(op, st, &err);
+}
+
 PyObject *table_widen_column(PyObject *op, PyObject *args)
 {
     const struct ArrowSchema *type;

@@ -262,9 +262,14 @@ def webdataset(
         their metadata. It does not change how they are encoded.
     """
     check_on_error(on_error)
-    if group_size is not None and group_size < 1:
-        raise ValueError(f"group_size is at least 1, not {group_size}")
-    return _WebDataset(urls, columns, references, on_error, sample_rows, schema, group_size or 0)
+    rows = 0 if group_size is None else check_group_size(group_size)
+    return _WebDataset(urls, columns, references, on_error, sample_rows, schema, rows)
+
+
+def check_group_size(rows):
+    if not isinstance(rows, int) or isinstance(rows, bool) or not 1 <= rows < 1 << 32:
+        raise ValueError(f"group_size is a whole number of at least 1, not {rows!r}")
+    return rows
 
 
 def check_on_error(on_error):

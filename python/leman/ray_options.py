@@ -3,6 +3,21 @@
 
 from dataclasses import dataclass, field
 
+from leman import _core
+from leman.arrow import pyarrow
+from leman.ingest import check_group_size
+
+_BLOB_KEYS = (b"lance-encoding:blob", b"ARROW:extension:name")
+
+
+def _is_bytes(column):
+    """Does a column hold bytes, in pages or as blobs?"""
+    types = pyarrow().types
+    kinds = (types.is_binary, types.is_large_binary, types.is_fixed_size_binary)
+    metadata = column.metadata or {}
+    is_blob = metadata.get(_BLOB_KEYS[0]) == b"true" or b"blob" in metadata.get(_BLOB_KEYS[1], b"")
+    return is_blob or any(kind(column.type) for kind in kinds)
+
 
 @dataclass(frozen=True)
 class RayOptions:
@@ -22,9 +37,9 @@ class RayOptions:
 class ArrayRecordOptions:
     """options: as ``Table.to_array_record()`` takes them, such as "group_size:64".
 
-    Tables keep no ArrayRecord files: a load takes it as Space does, and it changes nothing. How
-    many rows of binary columns a feed reads together is said when the table is made, by
-    ``leman.webdataset(group_size=)``.
+    Tables keep no ArrayRecord files. Of the options `group_size` counts: a load notes on the
+    table's columns of bytes that a feed reads so many rows of them together, as
+    ``leman.webdataset(group_size=)`` does.
     """
 
     options: str = "group_size:1"
@@ -33,9 +48,7 @@ class ArrayRecordOptions:
         for part in self.options.split(","):
             name, _, value = part.strip().partition(":")
             if name == "group_size":
-                if not value.isdigit() or int(value) < 1:
-                    raise ValueError(f"group_size is a whole number of at least 1, not {value!r}")
-                return int(value)
+                return check_group_size(int(value) if value.isdigit() else value)
         return 1
 
 
@@ -49,6 +62,26 @@ class FileOptions:
 
     def __post_init__(self):
         self.array_record_options.group_size()
+
+    def note_groups(self, table):
+        """Note on the table's columns of bytes how many rows of them are read together."""
+        rows = self.array_record_options.group_size()
+        if rows == 1:
+            return  # as when nobody says it
+        columns = []
+        for column in table.schema:
+            noted = (column.metadata or {}).get(b"leman:group_size")
+            if not _is_bytes(column) or noted == str(rows).encode():
+                continue
+            if noted is not None:
+                raise _core.InvalidError(
+                    f"feeds read {noted.decode()} rows of {column.name!r} together, and "
+                    f"FileOptions asks for {rows}: "
+                    f'alter_columns({{"path": "{column.name}", "group_size": {rows}}}) changes it'
+                )
+            columns.append(column.name)
+        if columns:
+            table._core.set_read_group(columns, rows)
 
     def write_options(self):
         given = {

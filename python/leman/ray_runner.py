@@ -70,6 +70,7 @@ class RayRunner:
         Returns a ``LoadResult`` for a source. What is in the table already is left out, so a load
         that was stopped goes on when it is made again.
         """
+        self._file_options.note_groups(self._table)
         if isinstance(data, Source):
             return self._load(data, options)
         return self._table.append(data, **self._file_options.write_options(), **options)
@@ -81,6 +82,7 @@ class RayRunner:
         A call that was stopped or has failed goes on when it is made again with the same sources:
         those that were read to their end are not read again. `again` begins anew.
         """
+        self._file_options.note_groups(self._table)
         source = Generators(sources)
         notes = Notes(self._table, source.sources)
         if again:

@@ -10,7 +10,7 @@ from leman.data import Rows, as_schema
 from leman.elsewhere import no_method
 from leman.file import RowBlobFile, row_numbers
 from leman.filled import FilledColumns
-from leman.ingest import Generators, Load, Source
+from leman.ingest import Generators, Load, Source, check_group_size
 from leman.literal import literal
 from leman.merge import MergeBuilder
 from leman.refill import Refills
@@ -464,6 +464,7 @@ class Table(Versions, FilledColumns, Refills):
         rename: another name.
         data_type: a wider type; only this column, or the one the field is in, is rewritten.
         udf: another function, for a column that one fills; no data changes.
+        group_size: how many rows a feed reads together; no data changes.
 
         Every change is a version of its own.
         """
@@ -473,11 +474,15 @@ class Table(Versions, FilledColumns, Refills):
             name = rest.pop("rename", None) or rest.pop("name", None)
             kind = rest.pop("data_type", None)
             udf = rest.pop("udf", None)
-            if path is None or rest or (name is None and kind is None and udf is None):
+            rows = rest.pop("group_size", None)
+            given = any(what is not None for what in (name, kind, udf, rows))
+            if path is None or rest or not given:
                 raise ValueError(
-                    'an alteration has "path" and "rename", "data_type" or "udf", unlike '
-                    f"{alteration}"
+                    'an alteration has "path" and "rename", "data_type", "udf" or "group_size", '
+                    f"unlike {alteration}"
                 )
+            if rows is not None:
+                self._core.set_read_group([path], check_group_size(rows))
             if udf is not None:
                 from leman import registry
 

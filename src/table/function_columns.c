@@ -192,31 +192,6 @@ enum lmn_status lmn_table_add_function_columns(struct lmn_table *table,
     return lmn__change_make(table, attempt_add, &request, err);
 }
 
-static struct lmn__span span_of(const char *text)
-{
-    return (struct lmn__span){ (const uint8_t *)text, strlen(text) };
-}
-
-/* Put a text into a field's metadata, in place of what is there. */
-static enum lmn_status set_entry(struct lmn__schema_edit *edit, struct lmn__pb_schema_field *field,
-                                 const char *key, const char *value, struct lmn_error *err)
-{
-    const struct lmn__pb_entry *had = field->metadata.item;
-    struct lmn__pb_entry *entry = lmn__arena_array(&edit->arena, field->metadata.count + 1,
-                                                   sizeof *entry);
-    size_t count = 0;
-
-    if (entry == NULL)
-        return lmn__arena_fail(&edit->arena, "a column's metadata", err);
-    for (size_t i = 0; i < field->metadata.count; i++) {
-        if (!lmn__span_equal(had[i].key, key))
-            entry[count++] = had[i];
-    }
-    entry[count++] = (struct lmn__pb_entry){ .key = span_of(key), .value = span_of(value) };
-    field->metadata = (struct lmn__pb_list){ entry, count };
-    return LMN_OK;
-}
-
 static enum lmn_status attempt_set(void *context, bool *again_out, struct lmn_error *err)
 {
     static const struct lmn__pb_list nothing;
@@ -237,9 +212,9 @@ static enum lmn_status attempt_set(void *context, bool *again_out, struct lmn_er
     for (size_t i = 0; st == LMN_OK && i < edit.fields.count; i++) {
         if (field[i].id != column->field->id)
             continue;
-        st = set_entry(&edit, &field[i], LMN__FUNCTION_KEY, request->function, err);
+        st = lmn__schema_edit_note(&edit, &field[i], LMN__FUNCTION_KEY, request->function, err);
         if (st == LMN_OK)
-            st = set_entry(&edit, &field[i], LMN__INPUTS_KEY, ids, err);
+            st = lmn__schema_edit_note(&edit, &field[i], LMN__INPUTS_KEY, ids, err);
     }
     if (st == LMN_OK)
         st = lmn__change_commit(request->table, &edit.change, again_out, err);

@@ -29,4 +29,10 @@ void lmn__schema_edit_deinit(struct lmn__schema_edit *edit);
 LMN_MUST_USE enum lmn_status lmn__schema_edit_list(struct lmn__schema_edit *edit,
                                                    struct lmn_error *err);
 
+/* Put a text into the metadata of a field of the next version, in place of what is there. */
+LMN_MUST_USE enum lmn_status lmn__schema_edit_note(struct lmn__schema_edit *edit,
+                                                   struct lmn__pb_schema_field *field,
+                                                   const char *key, const char *value,
+                                                   struct lmn_error *err);
+
 #endif

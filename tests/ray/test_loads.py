@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Generators that tasks of a cluster load: as one version, and none of them twice."""
 
+import json
 import subprocess
 import sys
 import textwrap
@@ -10,7 +11,7 @@ from pathlib import Path
 import leman
 import pyarrow as pa
 import pytest
-from leman import RayOptions, ray_loads
+from leman import ArrayRecordOptions, FileOptions, RayOptions, ray_loads
 from test_engine import values, wait_until
 
 SOURCES, ROWS = 5, 20
@@ -163,3 +164,29 @@ def test_loads__go_on_after_a_kill(table, tmp_path, one_node):
     assert table.version == before + 1
     assert calls(tmp_path) == [1, 1, 1, 2, 1]
     check_loaded(table)
+
+
+# FileOptions
+
+
+def test_loads__group_size_is_noted(tmp_path, one_node):
+    """What Space calls the group size of records is what a feed reads together."""
+    schema = pa.schema([("x", pa.int64()), ("image", pa.binary())])
+    table = leman.connect(tmp_path).create_table("n", schema=schema)
+    asked = FileOptions(array_record_options=ArrayRecordOptions(options="group_size:3,zstd:1"))
+    runner = table.ray(RayOptions(max_parallelism=1), asked)
+    runner.append_from([lambda: [{"x": i, "image": bytes([i])} for i in range(12)]])
+    noted = {field.name: (field.metadata or {}).get(b"leman:group_size") for field in table.schema}
+    assert noted == {"x": None, "image": b"3"}
+    version = table.version
+    runner.append(pa.table({"x": [12], "image": [b""]}))
+    assert table.version == version + 1  # it is noted already
+    assert json.loads(table.feed(shuffle="block").state())["block_rows"] == 3
+    other = FileOptions(array_record_options=ArrayRecordOptions(options="group_size:64"))
+    with pytest.raises(leman.InvalidError, match="feeds read 3 rows of 'image' together.*asks for"):
+        table.ray(file_options=other).append_from([lambda: []])
+    table.alter_columns({"path": "image", "group_size": 64})
+    assert table.schema.field("image").metadata == {b"leman:group_size": b"64"}
+    table.ray(file_options=other).append(pa.table({"x": [13], "image": [b""]}))
+    with pytest.raises(ValueError, match="group_size is a whole number of at least 1, not 0"):
+        table.alter_columns({"path": "image", "group_size": 0})

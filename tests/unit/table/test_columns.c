@@ -96,6 +96,30 @@ static void test_columns__nulls(void **state)
     tables_end(table, store);
 }
 
+/* A read group is noted in one commit, once, and kept by what comes after it. */
+static void test_columns__read_group(void **state)
+{
+    const char *const both[] = { "image", "text" }, *const missing[] = { "image", "nothing" };
+    const char *const inside[] = { "struct.x" };
+    struct lmn_store *store = test_store_memory();
+    struct lmn_table *table = column_table(store, ROWS, FRAGMENT_ROWS);
+    uint64_t version = lmn_table_version(table);
+    struct lmn_error err = { 0 };
+
+    (void)state;
+    CHECK_STATUS(lmn_table_set_read_group(table, both, 2, 0, &err), LMN_E_INVALID, &err);
+    CHECK_STATUS(lmn_table_set_read_group(table, missing, 2, 64, &err), LMN_E_NOT_FOUND, &err);
+    CHECK_STATUS(lmn_table_set_read_group(table, inside, 1, 64, &err), LMN_E_INVALID, &err);
+    CHECK_HAS(err.message, "a read group is one of a column");
+    CHECK_EQ(lmn_table_version(table), version);
+    CHECK_STATUS(lmn_table_set_read_group(table, both, 2, 64, &err), LMN_OK, &err);
+    CHECK_STATUS(lmn_table_set_read_group(table, both, 1, 64, &err), LMN_OK, &err);
+    CHECK_EQ(lmn_table_version(table), version + 1);
+    CHECK_STATUS(lmn_table_set_read_group(table, both, 1, 65, &err), LMN_OK, &err);
+    CHECK_EQ(lmn_table_version(table), version + 2);
+    tables_end(table, store);
+}
+
 static void test_columns__drop_and_rename(void **state)
 {
     const char *const all[] = { "number", "maybe", "flag", "word",  "text",   "image",
@@ -267,6 +291,7 @@ int main(void)
         cmocka_unit_test(test_columns__computed_wrong),
         cmocka_unit_test(test_columns__nulls),
         cmocka_unit_test(test_columns__drop_and_rename),
+        cmocka_unit_test(test_columns__read_group),
         cmocka_unit_test(test_columns__drop_ledgers),
         cmocka_unit_test(test_columns__join_by_key),
         cmocka_unit_test(test_columns__join_by_position),

@@ -159,12 +159,14 @@ static enum lmn_status call(struct lmn_table *table, int which, struct lmn_error
         return lmn_table_drop_columns(table, column, 2, err);
     case 5:
         return lmn_table_rename_column(table, "maybe", "other", err);
+    case 6:
+        return lmn_table_set_read_group(table, column, 1, 64, err);
     default:
         return column_add_nulls(table, "empty", err);
     }
 }
 
-enum { CALLS = 7 };
+enum { CALLS = 8 };
 
 /* The table is as it was before the call or after it, and can be read. Returns its version. */
 static uint64_t check_whole(struct lmn_store *store)
