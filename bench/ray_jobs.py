@@ -13,7 +13,8 @@ Each workload has a Ray of its own, in which the sides take turns: each over a s
 that processes are there, and then over the large one. Leman adds a column to the table; Ray Data
 has no way to add one and writes the key and the column as Parquet files (its write_lance() of 2.60
 does not go with pylance 14). "first row" is when the first row is in a version of its table, or the
-first file is there.
+first file can be read. A fragment is committed as a whole: a side of its own has some rows first,
+by a call for them before the one for the rest.
 
 --markdown prints the page docs/bench/ray.md.
 """
@@ -35,6 +36,7 @@ from measure import table as markdown
 
 TURNS = 3
 SMALL_ROWS = 1000
+SOME_ROWS = 256
 CPUS = 0.9  # so that the tracker's tenth leaves room for a worker on every processor
 ROWS = {"length": backfill.LENGTH_ROWS, "expand": backfill.EXPAND_ROWS}
 WHAT = {
@@ -52,8 +54,9 @@ How long it takes to fill a column on a Ray of this machine, with the command
 which prints this page. Both sides run on the same Ray, in turns, each after a small run of its own,
 so that processes are there. Leman adds the column to the table, checkpointed and durable; Ray Data
 writes the key and the column as Parquet files and does not wait for the device. "first row" is when
-the first row is in a version of the table, or the first file is there. Ratios are Ray Data's time
-over the side's.
+the first row is in a version of the table, or the first file has its end and can be read. A fragment
+is committed as a whole, and the table has one; "{some} rows first" is two calls,
+`backfill("made", max_rows={some})` and `backfill("made")`. Ratios are Ray Data's time over the side's.
 
 Measured on {machine},
 with {versions}.
@@ -101,7 +104,8 @@ def leman_function(workload):
     return expand
 
 
-def run_leman(workload, folder):
+def run_leman(workload, folder, some=None):
+    """Fill all rows; `some` of them first, by a call of its own."""
     import leman
 
     table = leman.open(folder)
@@ -110,10 +114,27 @@ def run_leman(workload, folder):
     before = len(os.listdir(versions))
 
     def fill():
+        rows = len(table)
+        if some is not None:
+            rows -= table.backfill(
+                "made", engine="ray", progress=False, max_rows=some
+            ).rows_committed
         result = table.backfill("made", engine="ray", progress=False)
-        assert result.rows_committed == len(table)
+        assert result.rows_committed == rows
 
     return timed(fill, lambda: len(os.listdir(versions)) > before)
+
+
+def run_leman_some_first(workload, folder):
+    return run_leman(workload, folder, SOME_ROWS)
+
+
+def is_whole(path):
+    """Does a Parquet file have its end, without which no row of it can be read?"""
+    with open(path, "rb") as file:
+        return (
+            file.seek(0, os.SEEK_END) > 8 and file.seek(-4, os.SEEK_END) and file.read() == b"PAR1"
+        )
 
 
 def run_ray_data(workload, folder):
@@ -142,10 +163,18 @@ def run_ray_data(workload, folder):
         data.write_parquet(made)
 
     made = folder + ".ray"
-    return timed(fill, lambda: os.path.isdir(made) and os.listdir(made))
+
+    def there():
+        return os.path.isdir(made) and any(is_whole(file.path) for file in os.scandir(made))
+
+    return timed(fill, there)
 
 
-SIDES = {"leman": run_leman, "Ray Data": run_ray_data}
+SIDES = {
+    "leman": run_leman,
+    f"leman, {SOME_ROWS} rows first": run_leman_some_first,
+    "Ray Data": run_ray_data,
+}
 
 
 def measure_workload(workload, folder, rows, turns):
@@ -218,7 +247,7 @@ def main():
         from ingest import machine
 
         versions = ", ".join(f"{name} {metadata.version(name)}" for name in VERSIONS)
-        print(PAGE.format(machine=machine(), versions=versions), end="")
+        print(PAGE.format(machine=machine(), versions=versions, some=SOME_ROWS), end="")
     for workload in given.only:
         rows = int(ROWS[workload] * given.scale)
         show(workload, rows, given.turns, measure(workload, rows, given.turns))

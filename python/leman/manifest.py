@@ -12,6 +12,8 @@ _NAMED = re.compile(r"([A-Za-z0-9][A-Za-z0-9._-]*)(\[[^\]]*\])?")
 _CONDA_PINNED = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:/-]*={1,2}[0-9][^\s*]*")
 _IMAGE = re.compile(r"[a-z0-9][a-z0-9._:/-]*?(?::([\w.-]+))?(?:@(sha256:[0-9a-f]{64}))?")
 
+_CARRIERS = {"cloudpickle", "leman"}  # functions are sent by them
+
 
 def _name(text):
     """A package's name as it is compared: case and -_. do not matter."""
@@ -64,20 +66,34 @@ class Manifest:
         except (KeyError, TypeError) as error:
             raise _core.CorruptError(f"no description of a manifest: {given!r:.200}") from error
 
-    def check_here(self, what):
-        """Raise InvalidError when this Python has other versions than are pinned."""
+    def _unlike_here(self, pins):
+        """Those that this Python has in another version, or not at all, a line for each."""
         here = _installed()
         wrong = [
             f"{name}=={version} is wanted, and "
             + (f"{here[name]} is installed" if name in here else "it is not installed")
-            for name, version in self.pins().items()
+            for name, version in pins.items()
             if here.get(name) != version
         ]
-        if wrong:
-            lines = "".join(f"\n    {line}" for line in wrong)
+        return "".join(f"\n    {line}" for line in wrong)
+
+    def check_here(self, what):
+        """Raise InvalidError when this Python has other versions than are pinned."""
+        lines = self._unlike_here(self.pins())
+        if lines:
             raise _core.InvalidError(
                 f"{what} does not find its packages on this machine:{lines}\nInstall them, or run "
                 "on a cluster, which does"
+            )
+
+    def check_carriers(self, what):
+        """Raise InvalidError when nodes would get other versions of what functions are sent by."""
+        pins = {name: version for name, version in self.pins().items() if name in _CARRIERS}
+        lines = self._unlike_here(pins)
+        if lines:
+            raise _core.InvalidError(
+                f"{what} would be read by another version than it is sent by:{lines}\n"
+                "Leave it out of the list, or install that version here"
             )
 
 

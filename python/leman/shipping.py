@@ -242,6 +242,10 @@ def _wanted(ray, udfs, made, asked, nodes, crate):
     wanted = manifest.merged(udfs, others)
     if wanted is None:
         return None
+    for udf in udfs:
+        if udf.options.manifest is not None:
+            manifest.Manifest.from_description(udf.options.manifest).check_carriers(f"{udf.name}()")
+    wanted.check_carriers("the environment")
     if wanted.kind == "pip":  # that of an environment is installed with it
         functions = manifest.merged(udfs, others[1:] if made is not None else others)
         crate.packages = [] if functions is None else functions.packages

@@ -286,6 +286,7 @@ def test_shipping__pip(table, client):
     ("manifest", "words"),
     [
         (environment.pip(["newest==99.0"]), ["node ", "pip does not install newest==99.0"]),
+        (environment.pip(["cloudpickle==0.1"]), ["plain()", "cloudpickle==0.1 is wanted, and"]),
         (
             environment.conda({"dependencies": ["ffmpeg=6.1"]}),
             ["node ", "has no conda", "ffmpeg=6.1", "leman.environment.pip()"],

@@ -9,6 +9,10 @@ import leman
 import pyarrow as pa
 import pytest
 
+gpus_of_this_machine = pytest.mark.skipif(
+    os.environ.get("LEMAN_ENGINE") == "ray",
+    reason="Ray says which GPUs there are, and who has which: test_seeds__gpu in tests/ray",
+)
 ROWS = 40
 
 
@@ -37,6 +41,7 @@ def seen_by(table, folder, workers, **options):
     return sorted(gpus for _, gpus in pairs)
 
 
+@gpus_of_this_machine
 def test_gpus__of_workers(table, tmp_path, monkeypatch):
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "4,5,6,7")
     assert seen_by(table, tmp_path / "one", 4, num_gpus=1) == ["4", "5", "6", "7"]
@@ -47,6 +52,7 @@ def test_gpus__of_workers(table, tmp_path, monkeypatch):
     assert seen_by(table, tmp_path / "named", 2, num_gpus=1) == ["GPU-aa", "GPU-bb"]
 
 
+@gpus_of_this_machine
 def test_gpus__more_than_there_are(table, monkeypatch):
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "0,1")
 
@@ -62,6 +68,7 @@ def test_gpus__more_than_there_are(table, monkeypatch):
         table.backfill("out", num_gpus=0.5, progress=False)
 
 
+@gpus_of_this_machine
 @pytest.mark.parametrize("parallel", [False, True])
 def test_gpus__models_are_loaded_in_turns(table, tmp_path, monkeypatch, parallel):
     """One worker at a time, or, where it is asked for, two that wait for each other."""
