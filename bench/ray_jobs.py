@@ -6,6 +6,7 @@ Workloads, those of bench/backfill.py:
 
     length   the length of a text of 200 bytes, by arrays; checkpoints and fsync on
     expand   100,000 random bytes for every row of one fragment
+    nodes    a function that sleeps, on one node and on two; without a peer
 
     bench/ray_jobs.py [--only NAME ...] [--scale 1.0] [--turns 3] [--markdown]
 
@@ -38,7 +39,8 @@ TURNS = 3
 SMALL_ROWS = 1000
 SOME_ROWS = 256
 CPUS = 0.9  # so that the tracker's tenth leaves room for a worker on every processor
-ROWS = {"length": backfill.LENGTH_ROWS, "expand": backfill.EXPAND_ROWS}
+SLEEP_SECONDS = 0.02
+ROWS = {"length": backfill.LENGTH_ROWS, "expand": backfill.EXPAND_ROWS, "nodes": 1000}
 WHAT = {
     "length": "the length of a text of 200 bytes, by arrays",
     "expand": "100,000 random bytes for every row",
@@ -170,6 +172,61 @@ def run_ray_data(workload, folder):
     return timed(fill, there)
 
 
+def measure_nodes(folder, rows):
+    """In a process of its own: seconds of a function that sleeps, by the number of nodes."""
+    import leman
+    import ray
+    from ray.cluster_utils import Cluster
+
+    @leman.udf(batch_size=4)
+    def sleeps(id: int) -> int:
+        time.sleep(SLEEP_SECONDS)
+        return id
+
+    @leman.udf(batch_size=4)
+    def sleeps_before(id: int) -> int:
+        time.sleep(SLEEP_SECONDS)
+        return id
+
+    cluster = Cluster(
+        initialize_head=True, head_node_args={"num_cpus": 1, "include_dashboard": False}
+    )
+    ray.init(address=cluster.address, logging_level="error", log_to_driver=False)
+    times = {}
+    for count in (1, 2):
+        cluster.add_node(num_cpus=2)
+        cluster.wait_for_nodes()
+        options = {"engine": "ray", "progress": False, "concurrency": count, "num_cpus": 2}
+        for name, made, function in (
+            ("small", SMALL_ROWS // 50 * count, sleeps_before),
+            ("large", rows, sleeps),
+        ):
+            path = os.path.join(folder, f"{name}{count}")
+            MAKERS["expand"](path, made)
+            table = leman.open(path)
+            table.add_columns({"made": function})
+            began = time.perf_counter()
+            table.backfill("made", **options)
+            times[count] = time.perf_counter() - began
+    ray.shutdown()
+    cluster.shutdown()
+    print(json.dumps(times))
+
+
+def show_nodes(rows, times):
+    alone = rows * SLEEP_SECONDS
+    print(
+        f"\n## nodes\n\n{rows:,} rows, each of a call that sleeps {1000 * SLEEP_SECONDS:.0f} ms; one "
+        f"worker on each node, which is warm.\n"
+    )
+    lines = [
+        [count, f"{seconds:.2f} s", f"{times['1'] / seconds:.2f}x", f"{alone / seconds:.2f}x"]
+        for count, seconds in times.items()
+    ]
+    headings = ["nodes", "time", "beside one node", "beside the sleep alone"]
+    print(markdown(headings, lines), flush=True)
+
+
 SIDES = {
     "leman": run_leman,
     f"leman, {SOME_ROWS} rows first": run_leman_some_first,
@@ -241,7 +298,10 @@ def main():
     given = parser.parse_args()
     if given.workload is not None:
         workload, folder, rows, turns = given.workload
-        measure_workload(workload, folder, int(rows), int(turns))
+        if workload == "nodes":
+            measure_nodes(folder, int(rows))
+        else:
+            measure_workload(workload, folder, int(rows), int(turns))
         return
     if given.markdown:
         from ingest import machine
@@ -250,7 +310,11 @@ def main():
         print(PAGE.format(machine=machine(), versions=versions, some=SOME_ROWS), end="")
     for workload in given.only:
         rows = int(ROWS[workload] * given.scale)
-        show(workload, rows, given.turns, measure(workload, rows, given.turns))
+        times = measure(workload, rows, given.turns)
+        if workload == "nodes":
+            show_nodes(rows, times)
+        else:
+            show(workload, rows, given.turns, times)
 
 
 if __name__ == "__main__":

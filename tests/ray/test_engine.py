@@ -92,7 +92,7 @@ def wait_until(check, seconds=30):
 
 def test_engine__fills(table, one_node):
     table.add_columns({"y": next_one})
-    result = table.backfill("y", engine="ray", concurrency=2)
+    result = table.backfill("y", engine="ray", concurrency=2, keep_warm=False)
     assert result.state == "done"
     assert result.rows_committed == result.rows_computed == ROWS
     assert values(table) == list(range(1, ROWS + 1))
