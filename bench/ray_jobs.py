@@ -56,9 +56,10 @@ How long it takes to fill a column on a Ray of this machine, with the command
 which prints this page. Both sides run on the same Ray, in turns, each after a small run of its own,
 so that processes are there. Leman adds the column to the table, checkpointed and durable; Ray Data
 writes the key and the column as Parquet files and does not wait for the device. "first row" is when
-the first row is in a version of the table, or the first file has its end and can be read. A fragment
-is committed as a whole, and the table has one; "{some} rows first" is two calls,
-`backfill("made", max_rows={some})` and `backfill("made")`. Ratios are Ray Data's time over the side's.
+the first row is in a version of the table, or the first file has its end and can be read. A
+fragment is committed as a whole, and the table has one; "{some} rows first" is two calls,
+`backfill("made", max_rows={some})` and `backfill("made")`. Ratios are Ray Data's time over the
+side's.
 
 Measured on {machine},
 with {versions}.
@@ -216,8 +217,8 @@ def measure_nodes(folder, rows):
 def show_nodes(rows, times):
     alone = rows * SLEEP_SECONDS
     print(
-        f"\n## nodes\n\n{rows:,} rows, each of a call that sleeps {1000 * SLEEP_SECONDS:.0f} ms; one "
-        f"worker on each node, which is warm.\n"
+        f"\n## nodes\n\n{rows:,} rows, each of a call that sleeps {1000 * SLEEP_SECONDS:.0f} ms; "
+        "one worker on each node, which is warm.\n"
     )
     lines = [
         [count, f"{seconds:.2f} s", f"{times['1'] / seconds:.2f}x", f"{alone / seconds:.2f}x"]
