@@ -139,7 +139,8 @@ def test_jobs__plan(table, gated):
     lines = str(plan).splitlines()
     assert lines[0] == "slow() fills out: 5 rows in 1 fragment"
     assert lines[1] == f"  5 pending; of {ROWS} rows"
-    assert plan["tasks"] == 5 and lines[2] == "about 5 tasks for 1 worker"
+    workers = "1 worker" if plan["workers"] == 1 else f"{plan['workers']} workers"
+    assert plan["tasks"] == 5 and lines[2] == f"about 5 tasks for {workers}"
     for at, name in enumerate(("driver", "tracker", "workers", "writers", "queues", "total"), 3):
         assert lines[at].split()[0] == name
     assert lines[7].endswith("nothing stands between workers and files")
