@@ -184,10 +184,19 @@ def measure_nodes(folder, rows):
         time.sleep(SLEEP_SECONDS)
         return id
 
-    @leman.udf(batch_size=4)
-    def sleeps_before(id: int) -> int:
-        time.sleep(SLEEP_SECONDS)
-        return id
+    def meeting(count):
+        """A function that ends when so many workers have come, so that all of them are warm."""
+        met = os.path.join(folder, f"met{count}")
+        os.makedirs(met)
+
+        @leman.udf(batch_size=4)
+        def meets(id: int) -> int:
+            open(os.path.join(met, str(os.getpid())), "w").close()
+            while len(os.listdir(met)) < count:
+                time.sleep(0.01)
+            return id
+
+        return meets
 
     cluster = Cluster(
         initialize_head=True, head_node_args={"num_cpus": 1, "include_dashboard": False}
@@ -199,7 +208,7 @@ def measure_nodes(folder, rows):
         cluster.wait_for_nodes()
         options = {"engine": "ray", "progress": False, "concurrency": count, "num_cpus": 2}
         for name, made, function in (
-            ("small", SMALL_ROWS // 50 * count, sleeps_before),
+            ("small", SMALL_ROWS, meeting(count)),
             ("large", rows, sleeps),
         ):
             path = os.path.join(folder, f"{name}{count}")
