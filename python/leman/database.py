@@ -58,7 +58,7 @@ class Database:
             version.
         exist_ok: a table that is there is opened and stays as it is.
         primary_key: the column, or columns, that tell rows apart; ``insert()`` and ``upsert()``
-            match by it.
+            match by it. They have no nulls.
         data_storage_version: "2.1", or "2.2" (maps need it).
         max_rows_per_fragment, max_bytes_per_fragment: where data files are cut.
         message: kept with the version.

@@ -7,7 +7,6 @@
 #include "expr/casing.h"
 #include "expr/function.h"
 #include "expr/like.h"
-#include "expr/regex.h"
 #include "expr/text_rows.h"
 
 /* Names are chosen by `choice` where kernels are shared. */
@@ -395,7 +394,5 @@ const struct lmn__function lmn__text_functions[] = {
     LMN__TEXT_FUNCTION("split_part", 3, 3, "ssi>s", split_row, 0),
     LMN__BOUND_FUNCTION("||", 2, LMN__ARGUMENTS_MAX, bind_concat, 0),
     LMN__BOUND_FUNCTION("concat", 1, LMN__ARGUMENTS_MAX, bind_concat, 1),
-    LMN__BOUND_FUNCTION("regexp_like", 2, 3, lmn__bind_regex, 0),
-    LMN__BOUND_FUNCTION("regexp_match", 2, 3, lmn__bind_regex, 0),
     { 0 },
 };

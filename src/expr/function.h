@@ -59,6 +59,7 @@ extern const struct lmn__function lmn__calendar_functions[];
 extern const struct lmn__function lmn__list_functions[];
 extern const struct lmn__function lmn__digest_functions[];
 extern const struct lmn__function lmn__bits_functions[];
+extern const struct lmn__function lmn__regex_functions[];
 
 /*
  * Bind arg[0] `op` arg[1], of which one is an interval: with a date or timestamp, a duration, an

@@ -7,42 +7,27 @@
 #include "expr/regex.h"
 
 #include "expr/casing.h"
-#include "expr/regex_tree.h"
+#include "expr/regex_program.h"
 
 enum { PROGRAM_MAX = 20000 };
-
-enum op { OP_SET, OP_SPLIT, OP_JUMP, OP_ASSERT, OP_MATCH };
-
-struct instruction {
-    enum op op;
-    uint32_t x, y; /* where to go on */
-    int32_t assertion;
-    const struct lmn__regex_set *set;
-};
-
-struct program {
-    bool fold;
-    uint32_t count;
-    struct instruction *instruction;
-};
 
 struct compiler {
     struct lmn__regex_reader reader;
     bool fold;
-    struct program *program;
+    struct lmn__regex_program *program;
     uint32_t room;
 };
 
-static enum lmn_status emit(struct compiler *compiler, enum op op, uint32_t *at_out)
+static enum lmn_status emit(struct compiler *compiler, enum lmn__regex_op op, uint32_t *at_out)
 {
-    struct program *program = compiler->program;
+    struct lmn__regex_program *program = compiler->program;
 
     if (program->count == PROGRAM_MAX)
         return lmn__regex_refuse(&compiler->reader, "is too large");
     if (program->count == compiler->room) {
         uint32_t room = compiler->room != 0 ? compiler->room * 2 : 32;
-        struct instruction *grown = lmn__arena_array(compiler->reader.binder->arena, room,
-                                                     sizeof *grown);
+        struct lmn__regex_instruction *grown = lmn__arena_array(compiler->reader.binder->arena,
+                                                                room, sizeof *grown);
 
         if (grown == NULL)
             return lmn__bind_no_memory(compiler->reader.binder);
@@ -52,56 +37,77 @@ static enum lmn_status emit(struct compiler *compiler, enum op op, uint32_t *at_
         compiler->room = room;
     }
     *at_out = program->count++;
-    program->instruction[*at_out] = (struct instruction){ .op = op };
+    program->instruction[*at_out] = (struct lmn__regex_instruction){ .op = op };
     return LMN_OK;
 }
 
 static enum lmn_status compile(struct compiler *compiler, const struct lmn__regex_node *node);
 
-/* x{m,n}: m of it, then each further one may be left out; without a limit the last one loops. */
-static enum lmn_status compile_repeat(struct compiler *compiler, const struct lmn__regex_node *node)
+/* A split goes into what follows it, or behind all that is there; `lazy`: rather behind it. */
+static void set_split(struct lmn__regex_program *program, uint32_t split, bool lazy)
 {
-    struct program *program = compiler->program;
-    uint32_t split, jump;
+    program->instruction[split].x = lazy ? program->count : split + 1;
+    program->instruction[split].y = lazy ? split + 1 : program->count;
+}
+
+/*
+ * x{m,}: m of it, the last of which loops. An x that is empty leaves the loop and does not end
+ * there, because its way back has been taken already.
+ */
+static enum lmn_status compile_loop(struct compiler *compiler, const struct lmn__regex_node *node)
+{
+    struct lmn__regex_program *program = compiler->program;
+    uint32_t skip = 0, body, back;
     enum lmn_status st = LMN_OK;
 
+    if (node->least == 0)
+        st = emit(compiler, LMN__REGEX_OP_SPLIT, &skip);
+    for (int32_t i = 1; st == LMN_OK && i < node->least; i++)
+        st = compile(compiler, node->left);
+    body = program->count;
+    if (st == LMN_OK)
+        st = compile(compiler, node->left);
+    if (st == LMN_OK)
+        st = emit(compiler, LMN__REGEX_OP_SPLIT, &back);
+    if (st != LMN_OK)
+        return st;
+    program->instruction[back].x = node->lazy ? program->count : body;
+    program->instruction[back].y = node->lazy ? body : program->count;
+    if (node->least == 0)
+        set_split(program, skip, node->lazy);
+    return LMN_OK;
+}
+
+/* x{m,n}: m of it, then each further one may be left out. */
+static enum lmn_status compile_repeat(struct compiler *compiler, const struct lmn__regex_node *node)
+{
+    uint32_t split;
+    enum lmn_status st = LMN_OK;
+
+    if (node->most == LMN__REGEX_NO_LIMIT)
+        return compile_loop(compiler, node);
     for (int32_t i = 0; st == LMN_OK && i < node->least; i++)
         st = compile(compiler, node->left);
-    if (st == LMN_OK && node->most == LMN__REGEX_NO_LIMIT) {
-        st = emit(compiler, OP_SPLIT, &split);
-        if (st == LMN_OK)
-            st = compile(compiler, node->left);
-        if (st == LMN_OK)
-            st = emit(compiler, OP_JUMP, &jump);
-        if (st == LMN_OK) {
-            program->instruction[jump].x = split;
-            program->instruction[split].x = split + 1;
-            program->instruction[split].y = program->count;
-        }
-        return st;
-    }
     for (int32_t i = node->least; st == LMN_OK && i < node->most; i++) {
-        st = emit(compiler, OP_SPLIT, &split);
+        st = emit(compiler, LMN__REGEX_OP_SPLIT, &split);
         if (st == LMN_OK)
             st = compile(compiler, node->left);
-        if (st == LMN_OK) {
-            program->instruction[split].x = split + 1;
-            program->instruction[split].y = program->count;
-        }
+        if (st == LMN_OK)
+            set_split(compiler->program, split, node->lazy);
     }
     return st;
 }
 
 static enum lmn_status compile_either(struct compiler *compiler, const struct lmn__regex_node *node)
 {
-    struct program *program = compiler->program;
+    struct lmn__regex_program *program = compiler->program;
     uint32_t split, jump;
-    enum lmn_status st = emit(compiler, OP_SPLIT, &split);
+    enum lmn_status st = emit(compiler, LMN__REGEX_OP_SPLIT, &split);
 
     if (st == LMN_OK)
         st = compile(compiler, node->left);
     if (st == LMN_OK)
-        st = emit(compiler, OP_JUMP, &jump);
+        st = emit(compiler, LMN__REGEX_OP_JUMP, &jump);
     if (st != LMN_OK)
         return st;
     program->instruction[split].x = split + 1;
@@ -131,6 +137,23 @@ static enum lmn_status compile_join(struct compiler *compiler, const struct lmn_
     return st;
 }
 
+/* Both ends of a group are kept: places 2n and 2n + 1. */
+static enum lmn_status compile_group(struct compiler *compiler, const struct lmn__regex_node *node)
+{
+    uint32_t at;
+    enum lmn_status st = emit(compiler, LMN__REGEX_OP_KEEP, &at);
+
+    if (st == LMN_OK) {
+        compiler->program->instruction[at].x = 2 * node->group;
+        st = compile(compiler, node->left);
+    }
+    if (st == LMN_OK)
+        st = emit(compiler, LMN__REGEX_OP_KEEP, &at);
+    if (st == LMN_OK)
+        compiler->program->instruction[at].x = 2 * node->group + 1;
+    return st;
+}
+
 static enum lmn_status compile(struct compiler *compiler, const struct lmn__regex_node *node)
 {
     uint32_t at;
@@ -145,8 +168,11 @@ static enum lmn_status compile(struct compiler *compiler, const struct lmn__rege
         return compile_either(compiler, node);
     case LMN__REGEX_REPEAT:
         return compile_repeat(compiler, node);
+    case LMN__REGEX_GROUP:
+        return compile_group(compiler, node);
     default:
-        st = emit(compiler, node->kind == LMN__REGEX_SET ? OP_SET : OP_ASSERT, &at);
+        st = emit(compiler, node->kind == LMN__REGEX_SET ? LMN__REGEX_OP_SET : LMN__REGEX_OP_ASSERT,
+                  &at);
         if (st == LMN_OK) {
             compiler->program->instruction[at].set = &node->set;
             compiler->program->instruction[at].assertion = node->assertion;
@@ -163,15 +189,15 @@ struct threads {
 };
 
 struct run {
-    const struct program *program;
+    const struct lmn__regex_program *program;
     struct lmn__span text;
     struct threads now, next;
     uint32_t *stack;
 };
 
-static bool asserted(const struct run *run, int32_t assertion, size_t at)
+bool lmn__regex_asserted(struct lmn__span text, int32_t assertion, size_t at)
 {
-    struct lmn__span rest = { run->text.data + at, run->text.len - at };
+    struct lmn__span rest = { text.data + at, text.len - at };
     size_t before = at;
     uint32_t bytes;
     bool word_before, word_behind;
@@ -179,12 +205,11 @@ static bool asserted(const struct run *run, int32_t assertion, size_t at)
     if (assertion == LMN__REGEX_START)
         return at == 0;
     if (assertion == LMN__REGEX_END)
-        return at == run->text.len;
-    while (before > 0 && (run->text.data[--before] & 0xc0) == 0x80)
+        return at == text.len;
+    while (before > 0 && (text.data[--before] & 0xc0) == 0x80)
         ;
-    word_before = at > 0 &&
-                  lmn__regex_is_word(lmn__utf8_decode(
-                      (struct lmn__span){ run->text.data + before, at - before }, &bytes));
+    word_before = at > 0 && lmn__regex_is_word(lmn__utf8_decode(
+                                (struct lmn__span){ text.data + before, at - before }, &bytes));
     word_behind = rest.len != 0 && lmn__regex_is_word(lmn__utf8_decode(rest, &bytes));
     return (word_before != word_behind) == (assertion == LMN__REGEX_WORD);
 }
@@ -197,24 +222,27 @@ static bool add_thread(struct run *run, struct threads *threads, uint32_t place,
     run->stack[used++] = place;
     while (used != 0) {
         uint32_t top = run->stack[--used];
-        const struct instruction *instruction = &run->program->instruction[top];
+        const struct lmn__regex_instruction *instruction = &run->program->instruction[top];
 
         if (threads->index[top] < threads->count && threads->place[threads->index[top]] == top)
             continue;
         threads->index[top] = threads->count;
         threads->place[threads->count++] = top;
         switch (instruction->op) {
-        case OP_MATCH:
+        case LMN__REGEX_OP_MATCH:
             return true;
-        case OP_SPLIT:
+        case LMN__REGEX_OP_SPLIT:
             run->stack[used++] = instruction->y;
             run->stack[used++] = instruction->x;
             break;
-        case OP_JUMP:
+        case LMN__REGEX_OP_JUMP:
             run->stack[used++] = instruction->x;
             break;
-        case OP_ASSERT:
-            if (asserted(run, instruction->assertion, at))
+        case LMN__REGEX_OP_KEEP:
+            run->stack[used++] = top + 1;
+            break;
+        case LMN__REGEX_OP_ASSERT:
+            if (lmn__regex_asserted(run->text, instruction->assertion, at))
                 run->stack[used++] = top + 1;
             break;
         default:
@@ -242,9 +270,9 @@ static bool matches(struct run *run)
         run->next.count = 0;
         for (uint32_t i = 0; i < run->now.count; i++) {
             uint32_t place = run->now.place[i];
-            const struct instruction *instruction = &run->program->instruction[place];
+            const struct lmn__regex_instruction *instruction = &run->program->instruction[place];
 
-            if (instruction->op == OP_SET &&
+            if (instruction->op == LMN__REGEX_OP_SET &&
                 lmn__regex_set_has(instruction->set, run->program->fold, c) &&
                 add_thread(run, &run->next, place + 1, at))
                 return true;
@@ -282,7 +310,8 @@ static enum lmn_status regex_kernel(struct lmn__frame *frame, const struct lmn__
     return LMN_OK;
 }
 
-static enum lmn_status take_flags(struct compiler *compiler, const struct lmn__term *flags)
+static enum lmn_status take_flags(struct compiler *compiler, const struct lmn__term *flags,
+                                  bool *global_out)
 {
     const struct lmn__span *text = flags->constant.values;
 
@@ -292,8 +321,12 @@ static enum lmn_status take_flags(struct compiler *compiler, const struct lmn__t
     for (size_t i = 0; i < text->len; i++) {
         compiler->fold = compiler->fold || text->data[i] == 'i';
         compiler->reader.dot_all = compiler->reader.dot_all || text->data[i] == 's';
-        if (text->data[i] != 'i' && text->data[i] != 's')
-            return lmn__regex_refuse(&compiler->reader, "has flags other than i and s");
+        if (text->data[i] == 'g' && global_out != NULL)
+            *global_out = true;
+        else if (text->data[i] != 'i' && text->data[i] != 's')
+            return lmn__regex_refuse(&compiler->reader, global_out != NULL
+                                                            ? "has flags other than g, i and s"
+                                                            : "has flags other than i and s");
     }
     return LMN_OK;
 }
@@ -316,35 +349,49 @@ static enum lmn_status program_new(struct compiler *compiler, const struct lmn__
     compiler->program->fold = compiler->fold;
     if (st == LMN_OK)
         st = compile(compiler, root);
-    return st == LMN_OK ? emit(compiler, OP_MATCH, &at) : st;
+    return st == LMN_OK ? emit(compiler, LMN__REGEX_OP_MATCH, &at) : st;
+}
+
+enum lmn_status lmn__regex_compile(struct lmn__binder *binder, uint32_t place,
+                                   struct lmn__term **text, const struct lmn__term *pattern,
+                                   const struct lmn__term *flags, bool *global_out,
+                                   const struct lmn__regex_program **program_out)
+{
+    const struct lmn__type string = lmn__type_plain(LMN__KIND_STRING);
+    struct compiler compiler = { .reader = { .binder = binder, .place = place } };
+    char type[LMN__TYPE_TEXT_BYTES];
+    enum lmn_status st = LMN_OK;
+
+    *program_out = NULL;
+    if ((*text)->type.kind != LMN__KIND_STRING && (*text)->type.kind != LMN__KIND_NULL)
+        return lmn__bind_fail(binder, (*text)->place, LMN_E_INVALID,
+                              "expected a string, not a value of type %s",
+                              lmn__type_text(&(*text)->type, type));
+    if (pattern->op != LMN__OP_CONSTANT || pattern->type.kind != LMN__KIND_STRING)
+        return lmn__bind_fail(binder, pattern->place, LMN_E_UNSUPPORTED,
+                              "a regular expression has to be a constant string");
+    if (flags != NULL)
+        st = take_flags(&compiler, flags, global_out);
+    if (st == LMN_OK)
+        st = program_new(&compiler, pattern);
+    if (st == LMN_OK)
+        st = lmn__bind_convert(binder, text, &string, LMN__CONVERT_CAST);
+    *program_out = compiler.program;
+    return st;
 }
 
 enum lmn_status lmn__bind_regex(struct lmn__binder *binder, uint32_t place, int32_t choice,
                                 struct lmn__term **arg, uint32_t count, struct lmn__term **term_out)
 {
     const struct lmn__type condition = lmn__type_plain(LMN__KIND_BOOL);
-    const struct lmn__type string = lmn__type_plain(LMN__KIND_STRING);
-    struct compiler compiler = { .reader = { .binder = binder, .place = place } };
-    char text[LMN__TYPE_TEXT_BYTES];
-    enum lmn_status st = LMN_OK;
+    const struct lmn__regex_program *program;
+    enum lmn_status st = lmn__regex_compile(binder, place, &arg[0], arg[1],
+                                            count > 2 ? arg[2] : NULL, NULL, &program);
 
     (void)choice;
-    if (arg[0]->type.kind != LMN__KIND_STRING && arg[0]->type.kind != LMN__KIND_NULL)
-        return lmn__bind_fail(binder, arg[0]->place, LMN_E_INVALID,
-                              "expected a string, not a value of type %s",
-                              lmn__type_text(&arg[0]->type, text));
-    if (arg[1]->op != LMN__OP_CONSTANT || arg[1]->type.kind != LMN__KIND_STRING)
-        return lmn__bind_fail(binder, arg[1]->place, LMN_E_UNSUPPORTED,
-                              "a regular expression has to be a constant string");
-    if (count > 2)
-        st = take_flags(&compiler, arg[2]);
-    if (st == LMN_OK)
-        st = program_new(&compiler, arg[1]);
-    if (st == LMN_OK)
-        st = lmn__bind_convert(binder, &arg[0], &string, LMN__CONVERT_CAST);
     if (st == LMN_OK)
         st = lmn__bind_call(binder, place, regex_kernel, &condition, arg, 1, term_out);
     if (st == LMN_OK)
-        (*term_out)->data = compiler.program;
+        (*term_out)->data = (void *)(uintptr_t)program;
     return st;
 }

@@ -189,6 +189,8 @@ static enum lmn_status parse_either(struct lmn__regex_reader *reader,
 static enum lmn_status parse_group(struct lmn__regex_reader *reader,
                                    struct lmn__regex_node **node_out)
 {
+    struct lmn__regex_node *inner;
+    uint32_t group = 0;
     enum lmn_status st;
 
     if (peek(reader) == '?') {
@@ -196,17 +198,25 @@ static enum lmn_status parse_group(struct lmn__regex_reader *reader,
             return lmn__regex_refuse(reader,
                                      "has a group that looks around or has a name or flags");
         reader->at += 2;
+    } else {
+        group = ++reader->group_count;
     }
     if (++reader->depth > DEPTH_MAX)
         return lmn__regex_refuse(reader, "nests too deep");
-    st = parse_either(reader, node_out);
+    st = parse_either(reader, &inner);
     reader->depth--;
     if (st != LMN_OK)
         return st;
     if (peek(reader) != ')')
         return lmn__regex_refuse(reader, "has a '(' without ')'");
     reader->at++;
-    return LMN_OK;
+    *node_out = inner;
+    if (group == 0 || group >= LMN__REGEX_GROUPS_MAX)
+        return LMN_OK;
+    st = node_new(reader, LMN__REGEX_GROUP, inner, NULL, node_out);
+    if (st == LMN_OK)
+        (*node_out)->group = group;
+    return st;
 }
 
 static enum lmn_status parse_escape(struct lmn__regex_reader *reader,
@@ -277,7 +287,7 @@ static bool take_count(struct lmn__regex_reader *reader, int32_t *out)
 
 /* * + ? {m} {m,} {m,n}; *there_out is false when none follows. */
 static enum lmn_status parse_count(struct lmn__regex_reader *reader, int32_t *least, int32_t *most,
-                                   bool *there_out)
+                                   bool *lazy, bool *there_out)
 {
     uint8_t c = peek(reader);
 
@@ -303,7 +313,8 @@ static enum lmn_status parse_count(struct lmn__regex_reader *reader, int32_t *le
     if (*least > REPEAT_MAX || *most > REPEAT_MAX ||
         (*most != LMN__REGEX_NO_LIMIT && *most < *least))
         return lmn__regex_refuse(reader, "has a count that is out of range");
-    reader->at += peek(reader) == '?'; /* lazy: the same strings match */
+    *lazy = peek(reader) == '?';
+    reader->at += *lazy;
     return LMN_OK;
 }
 
@@ -313,13 +324,13 @@ static enum lmn_status parse_join(struct lmn__regex_reader *reader,
     enum lmn_status st = node_new(reader, LMN__REGEX_EMPTY, NULL, NULL, node_out);
 
     while (st == LMN_OK && more(reader) && peek(reader) != '|' && peek(reader) != ')') {
-        struct lmn__regex_node *one, *repeated;
+        struct lmn__regex_node *one = NULL, *repeated;
         int32_t least, most;
-        bool there = true;
+        bool there = true, lazy = false;
 
         st = parse_one(reader, &one);
         while (st == LMN_OK && there) {
-            st = parse_count(reader, &least, &most, &there);
+            st = parse_count(reader, &least, &most, &lazy, &there);
             if (st != LMN_OK || !there)
                 break;
             if (one->kind == LMN__REGEX_REPEAT)
@@ -329,6 +340,7 @@ static enum lmn_status parse_join(struct lmn__regex_reader *reader,
                 return st;
             repeated->least = least;
             repeated->most = most;
+            repeated->lazy = lazy;
             one = repeated;
         }
         if (st == LMN_OK)

@@ -14,11 +14,15 @@ enum lmn__regex_kind {
     LMN__REGEX_SET,
     LMN__REGEX_JOIN,   /* left, then right */
     LMN__REGEX_EITHER, /* left or right */
-    LMN__REGEX_REPEAT, /* left, `least` to `most` times */
+    LMN__REGEX_REPEAT, /* left, `least` to `most` times; `lazy`: rather fewer */
+    LMN__REGEX_GROUP,  /* left, whose place is kept as that of group `group` */
     LMN__REGEX_ASSERT  /* `assertion` holds here */
 };
 
 enum { LMN__REGEX_NO_LIMIT = -1 };
+
+/* The whole match is group 0; places are kept of groups below this. */
+enum { LMN__REGEX_GROUPS_MAX = 10 };
 
 enum {
     LMN__REGEX_START = '^',
@@ -43,6 +47,8 @@ struct lmn__regex_node {
     struct lmn__regex_node *left, *right;
     struct lmn__regex_set set;
     int32_t least, most; /* REPEAT */
+    bool lazy;
+    uint32_t group;
     int32_t assertion;
 };
 
@@ -53,7 +59,8 @@ struct lmn__regex_reader {
     struct lmn__span text;
     size_t at;
     uint32_t depth;
-    bool dot_all; /* a dot is a line break, too */
+    uint32_t group_count; /* so far */
+    bool dot_all;         /* a dot is a line break, too */
 };
 
 /*

@@ -367,6 +367,8 @@ VALUES = [
     "encode(sha256(s), 'hex')",
     "encode(s, 'base64')",
     "to_hex(i)",
+    "regexp_instr(s, 'b')",
+    "regexp_count(coalesce(s, ''), 'a|b')",
     "array_concat(l, [7, i], l)",
     "array_append(l, i)",
     "array_prepend(i, l)",
@@ -396,6 +398,34 @@ def test_values_are_those_of_pylance(dataset, text):
     batch = table.combine_chunks().to_batches()[0]
     expected = theirs.to_table(columns={"value": text})["value"].to_pylist()
     assert leman.evaluate(text, batch).to_pylist() == expected
+
+
+def patterns(depth):
+    leaf = st.sampled_from(["a", "b", ".", "[^a]", "", "^", "$", "\\b", "\\w"])
+    if depth == 0:
+        return leaf
+    inner = patterns(depth - 1)
+    count = st.sampled_from(["*", "+", "?", "*?", "??", "{1,2}", "{2}"])
+    return st.one_of(
+        leaf,
+        joined("{}{}", inner, inner),
+        joined("({}|{})", inner, inner),
+        joined("({}){}", inner, count),
+    )
+
+
+@given(
+    pattern=patterns(3),
+    replacement=st.sampled_from(["-", "[$0]", "${1}.", "\\2\\1", "$1$$"]),
+    flags=st.sampled_from(["i", "g", "gi"]),
+)
+def test_replacements_are_those_of_pylance(dataset, pattern, replacement, flags):
+    table, theirs = dataset
+    text = f"regexp_replace(s, '{pattern}', '{replacement}', '{flags}')"
+    rows = {"columns": {"value": text}, "limit": len(WORDS) + 2}
+    expected = theirs.to_table(**rows)["value"].to_pylist()
+    batch = table.slice(0, len(expected)).combine_chunks().to_batches()[0]
+    assert leman.evaluate(text, batch).to_pylist() == expected, text
 
 
 @given(

@@ -178,6 +178,46 @@ static void test_functions_more__bits(void **state)
     CHECK_STR(expr_values("case when i64 > 9 then i64 << 63 end"), "null null null null");
 }
 
+static void test_functions_more__matches(void **state)
+{
+    static const char *const pairs[] = {
+        "regexp_replace(s, '[a-f]', '<$0>')",
+        "'<a>bc' null '' '\xc3\x84p<f>el 100%'",
+        "regexp_replace(s, '[a-f]', '', 'g')",
+        "'' null '' '\xc3\x84pl 100%'",
+        "regexp_replace('baac', 'a*', '-', 'g')",
+        "'-b-c-' '-b-c-' '-b-c-' '-b-c-'",
+        "regexp_replace('\xc3\x84\xc3\x84', '', '.', 'g')",
+        "'.\xc3\x84.\xc3\x84.' '.\xc3\x84.\xc3\x84.' '.\xc3\x84.\xc3\x84.' "
+        "'.\xc3\x84.\xc3\x84.'",
+        "regexp_replace('aXbXc', '(.)X(.)', '\\2${1}$9$$')",
+        "'ba$Xc' 'ba$Xc' 'ba$Xc' 'ba$Xc'",
+        "regexp_replace('aab', 'a+?(a|b)', '[$1]', 'g')",
+        "'[a]b' '[a]b' '[a]b' '[a]b'",
+        "regexp_replace('ab', '(a)|(b)', '<$2>', 'g')",
+        "'<><b>' '<><b>' '<><b>' '<><b>'",
+        "regexp_replace('price', '$', '$')",
+        "'price$' 'price$' 'price$' 'price$'",
+        "regexp_replace(s, 'B', s, 'i')",
+        "'aabcc' null '' '\xc3\x84pfel 100%'",
+        "regexp_count(s, '[a-f]')",
+        "3 null 0 2",
+        "regexp_instr(s, '[0-9]')",
+        "0 null 0 7",
+        NULL,
+    };
+
+    (void)state;
+    check_expressions(pairs);
+    CHECK_HAS(expr_values("regexp_replace(s, s, '')"), "has to be a constant string");
+    CHECK_HAS(expr_values("regexp_replace(s, '(', '')"), "has a '(' without ')'");
+    CHECK_HAS(expr_values("regexp_replace(s, 'a', 'b', 'x')"), "flags other than g, i and s");
+    CHECK_HAS(expr_values("regexp_like(s, 'a', 'g')"), "flags other than i and s");
+    CHECK_HAS(expr_values("regexp_replace(s, 'a', 1)"), "expected a string, not a value of type");
+    CHECK_HAS(expr_values("regexp_replace(repeat('a', 9000), 'a', repeat('b', 9000), 'g')"),
+              "row 0: regexp_replace() makes no strings of more than");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -186,6 +226,7 @@ int main(void)
         cmocka_unit_test(test_functions_more__lists_and_numbers),
         cmocka_unit_test(test_functions_more__digests),
         cmocka_unit_test(test_functions_more__bits),
+        cmocka_unit_test(test_functions_more__matches),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

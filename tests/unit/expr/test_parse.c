@@ -286,6 +286,7 @@ static void test_parse__faults(void **state)
         "case when flag then dec else 1.5 end > 2 and regexp_like(s, '(a|b)+') "
         "and array_has_any(items, [1, 2]) and [items, null][1] is null "
         "and array_has_any(array_sort(array_append(items, 1)), items) and md5(s) <> '' "
+        "and regexp_replace(s, '(a)|b', '$1') <> 'x' and regexp_count(s, 'a') < 9 "
         "and i64 << 1 & 3 <> 9 and array_length([1, 2]) = 2 and concat(s, i64) <> '' and "
         "date_trunc('month', ts) < '2030-01-01' and info.width is not null";
     struct ArrowSchema schema;
