@@ -9,7 +9,7 @@ static const struct lmn__function *const tables[] = {
     lmn__operator_functions, lmn__text_functions,   lmn__text_make_functions,
     lmn__number_functions,   lmn__time_functions,   lmn__calendar_functions,
     lmn__list_functions,     lmn__digest_functions, lmn__bits_functions,
-    lmn__regex_functions
+    lmn__regex_functions,    lmn__format_functions
 };
 
 enum { TABLE_COUNT = sizeof tables / sizeof tables[0], NAMES_MAX = 256 };

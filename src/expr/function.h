@@ -60,6 +60,7 @@ extern const struct lmn__function lmn__list_functions[];
 extern const struct lmn__function lmn__digest_functions[];
 extern const struct lmn__function lmn__bits_functions[];
 extern const struct lmn__function lmn__regex_functions[];
+extern const struct lmn__function lmn__format_functions[];
 
 /*
  * Bind arg[0] `op` arg[1], of which one is an interval: with a date or timestamp, a duration, an

@@ -218,6 +218,48 @@ static void test_functions_more__matches(void **state)
               "row 0: regexp_replace() makes no strings of more than");
 }
 
+static void test_functions_more__formats(void **state)
+{
+    static const char *const pairs[] = {
+        "to_char(ts, '%F %T')",
+        "'1970-01-01 00:00:00' '2024-01-01 00:00:00' null '1969-12-31 23:59:59'",
+        "to_char(d, '%a %d. %b %Y, %j %u%w %D %R %% ')",
+        "'Thu 01. Jan 1970, 001 44 01/01/70 00:00 % ' "
+        "'Mon 01. Jan 2024, 001 11 01/01/24 00:00 % ' null "
+        "'Wed 31. Dec 1969, 365 33 12/31/69 00:00 % '",
+        "to_char(timestamp '2024-09-05 15:04:05.25', '%A %e %B %y %I:%M:%S %p %f')",
+        "'Thursday  5 September 24 03:04:05 PM 250000000' "
+        "'Thursday  5 September 24 03:04:05 PM 250000000' "
+        "'Thursday  5 September 24 03:04:05 PM 250000000' "
+        "'Thursday  5 September 24 03:04:05 PM 250000000'",
+        "to_char(arrow_cast(timestamp '2024-07-01 12:00:00Z', "
+        "'Timestamp(Second, Some(\"+02:00\"))'), '%H')",
+        "'14' '14' '14' '14'",
+        "date_format(null, '%Y')",
+        "null null null null",
+        "arrow_cast(i64, 'Utf8') || 'x'",
+        "'1x' '2x' null '-4x'",
+        "arrow_cast('2.5', 'Decimal128(4, 2)') = 2.5",
+        "1 1 1 1",
+        "arrow_try_cast('a', 'Int32')",
+        "null null null null",
+        NULL,
+    };
+
+    (void)state;
+    check_expressions(pairs);
+    CHECK_STR(expr_type("arrow_cast(ts, 'Timestamp(Millisecond, None)')"), "tsm:");
+    CHECK_STR(expr_type("arrow_cast(u8, 'UInt16')"), "S");
+    CHECK_HAS(expr_values("to_char(ts, '%Q')"), "row 0: to_char() knows no %Q");
+    CHECK_HAS(expr_values("to_char(ts, '100%')"), "row 0: to_char() knows no %?");
+    CHECK_HAS(expr_values("to_char(s, '%Y')"), "expected a date or timestamp, not a value of type");
+    CHECK_HAS(expr_values("to_char(ts, 3)"), "a format is a string");
+    CHECK_HAS(expr_values("arrow_cast(i64, 'Int')"), "arrow_cast() takes the name of a type");
+    CHECK_HAS(expr_values("arrow_cast(i64, s)"), "arrow_cast() takes the name of a type");
+    CHECK_HAS(expr_values("arrow_cast(i64, 'Timestamp(Second, None')"), "the name of a type");
+    CHECK_HAS(expr_values("arrow_cast(i64, 'UInt8')"), "-4 is no value of type uint8");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -227,6 +269,7 @@ int main(void)
         cmocka_unit_test(test_functions_more__digests),
         cmocka_unit_test(test_functions_more__bits),
         cmocka_unit_test(test_functions_more__matches),
+        cmocka_unit_test(test_functions_more__formats),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
