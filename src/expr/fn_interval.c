@@ -125,12 +125,28 @@ static enum lmn_status move_kernel(struct lmn__frame *frame, const struct lmn__t
     return settle(frame, term, out, bad, rows);
 }
 
-/* Two intervals: '+' or '-', part by part. */
-static enum lmn_status sum_kernel(struct lmn__frame *frame, const struct lmn__term *term,
-                                  const struct lmn__vector *arg, uint32_t rows,
-                                  struct lmn__vector *out)
+/* Two intervals: '+' or '-', part by part. False: it does not fit. */
+static bool add_parts(const struct lmn__interval *x, struct lmn__interval y, bool minus,
+                      struct lmn__interval *out)
 {
-    const struct lmn__interval *a = arg[0].values, *b = arg[1].values;
+    return (!minus || opposite(&y, &y)) &&
+           !__builtin_add_overflow(x->months, y.months, &out->months) &&
+           !__builtin_add_overflow(x->days, y.days, &out->days) &&
+           !__builtin_add_overflow(x->nanos, y.nanos, &out->nanos);
+}
+
+static bool multiply_parts(const struct lmn__interval *x, int64_t n, struct lmn__interval *out)
+{
+    return !__builtin_mul_overflow(x->months, n, &out->months) &&
+           !__builtin_mul_overflow(x->days, n, &out->days) &&
+           !__builtin_mul_overflow(x->nanos, n, &out->nanos);
+}
+
+/* An interval and another one, or '*' a whole number of 64 bits. */
+static enum lmn_status parts_kernel(struct lmn__frame *frame, const struct lmn__term *term,
+                                    const struct lmn__vector *arg, uint32_t rows,
+                                    struct lmn__vector *out)
+{
     struct lmn__interval *values;
     uint8_t *bad;
     enum lmn_status st = lmn__frame_take(frame, LMN__FORM_INTERVAL, rows, &values);
@@ -140,52 +156,18 @@ static enum lmn_status sum_kernel(struct lmn__frame *frame, const struct lmn__te
     if (st != LMN_OK)
         return st;
     for (uint32_t i = 0; i < rows; i++) {
-        const struct lmn__interval *x = &a[lmn__vector_at(&arg[0], i)];
-        struct lmn__interval y = b[lmn__vector_at(&arg[1], i)];
+        const struct lmn__interval *x = (const struct lmn__interval *)arg[0].values +
+                                        lmn__vector_at(&arg[0], i);
+        uint32_t at = lmn__vector_at(&arg[1], i);
 
-        bad[i] = (term->choice == '-' && !opposite(&y, &y)) ||
-                 __builtin_add_overflow(x->months, y.months, &values[i].months) ||
-                 __builtin_add_overflow(x->days, y.days, &values[i].days) ||
-                 __builtin_add_overflow(x->nanos, y.nanos, &values[i].nanos);
+        if (term->choice == '*')
+            bad[i] = !multiply_parts(x, ((const int64_t *)arg[1].values)[at], &values[i]);
+        else
+            bad[i] = !add_parts(x, ((const struct lmn__interval *)arg[1].values)[at],
+                                term->choice == '-', &values[i]);
     }
     out->values = values;
     return settle(frame, term, out, bad, rows);
-}
-
-/* An interval and a whole number of 64 bits. */
-static enum lmn_status product_kernel(struct lmn__frame *frame, const struct lmn__term *term,
-                                      const struct lmn__vector *arg, uint32_t rows,
-                                      struct lmn__vector *out)
-{
-    const struct lmn__interval *a = arg[0].values;
-    const int64_t *times = arg[1].values;
-    struct lmn__interval *values;
-    uint8_t *bad;
-    enum lmn_status st = lmn__frame_take(frame, LMN__FORM_INTERVAL, rows, &values);
-
-    if (st == LMN_OK)
-        st = lmn__frame_take(frame, LMN__FORM_U8, rows, &bad);
-    if (st != LMN_OK)
-        return st;
-    for (uint32_t i = 0; i < rows; i++) {
-        const struct lmn__interval *x = &a[lmn__vector_at(&arg[0], i)];
-        int64_t n = times[lmn__vector_at(&arg[1], i)];
-
-        bad[i] = __builtin_mul_overflow(x->months, n, &values[i].months) ||
-                 __builtin_mul_overflow(x->days, n, &values[i].days) ||
-                 __builtin_mul_overflow(x->nanos, n, &values[i].nanos);
-    }
-    out->values = values;
-    return settle(frame, term, out, bad, rows);
-}
-
-static enum lmn_status refuse(struct lmn__binder *binder, uint32_t place, int32_t op,
-                              struct lmn__term **arg)
-{
-    char a[LMN__TYPE_TEXT_BYTES], b[LMN__TYPE_TEXT_BYTES];
-
-    return lmn__bind_fail(binder, place, LMN_E_INVALID, "there is no %s %c %s",
-                          lmn__type_text(&arg[0]->type, a), op, lmn__type_text(&arg[1]->type, b));
 }
 
 /*
@@ -238,7 +220,7 @@ static enum lmn_status bind_product(struct lmn__binder *binder, uint32_t place,
     const struct lmn__type whole = lmn__type_plain(LMN__KIND_I64);
     enum lmn_status st = lmn__bind_convert(binder, &arg[1], &whole, LMN__CONVERT_CAST);
 
-    return st == LMN_OK ? lmn__bind_call(binder, place, product_kernel, &interval, arg, 2, term_out)
+    return st == LMN_OK ? lmn__bind_call(binder, place, parts_kernel, &interval, arg, 2, term_out)
                         : st;
 }
 
@@ -270,10 +252,10 @@ static enum lmn_status bind_pair(struct lmn__binder *binder, uint32_t place, int
     if (op == '*' && lmn__type_is_integer(&arg[0]->type))
         return bind_product(binder, place, swapped, term_out);
     if (!is_sum || !is_span(&arg[0]->type) || !is_span(&arg[1]->type))
-        return refuse(binder, place, op, arg);
+        return lmn__operator_refuse(binder, place, op, arg);
     for (int i = 0; st == LMN_OK && i < 2; i++)
         st = lmn__bind_convert(binder, &arg[i], &interval, LMN__CONVERT_CAST);
-    return st == LMN_OK ? lmn__bind_call(binder, place, sum_kernel, &interval, arg, 2, term_out)
+    return st == LMN_OK ? lmn__bind_call(binder, place, parts_kernel, &interval, arg, 2, term_out)
                         : st;
 }
 
@@ -289,6 +271,7 @@ enum lmn_status lmn__interval_bind(struct lmn__binder *binder, uint32_t place, i
     if (count == 2) {
         st = bind_pair(binder, place, op, arg, term_out);
     } else {
+        op = '*';
         st = lmn__bind_constant(binder, place, &whole, &minus_one, &pair[1]);
         if (st == LMN_OK)
             st = bind_product(binder, place, pair, term_out);

@@ -7,8 +7,8 @@
 #include "expr/arithmetic.h"
 #include "expr/function.h"
 
-static enum lmn_status refuse(struct lmn__binder *binder, uint32_t place, int32_t op,
-                              struct lmn__term **arg)
+enum lmn_status lmn__operator_refuse(struct lmn__binder *binder, uint32_t place, int32_t op,
+                                     struct lmn__term **arg)
 {
     char a[LMN__TYPE_TEXT_BYTES], b[LMN__TYPE_TEXT_BYTES];
 
@@ -138,7 +138,7 @@ static enum lmn_status bind_days(struct lmn__binder *binder, uint32_t place, int
     }
     if ((a_day && b_day) || !lmn__type_is_integer(&(*number)->type) ||
         !(op == '+' || (op == '-' && a_day)))
-        return refuse(binder, place, op, arg);
+        return lmn__operator_refuse(binder, place, op, arg);
     *type = lmn__type_plain(LMN__KIND_DATE32);
     return lmn__bind_convert(binder, number, &whole, LMN__CONVERT_CAST);
 }
@@ -157,7 +157,7 @@ static enum lmn_status bind_times(struct lmn__binder *binder, uint32_t place, in
     if (a.kind == LMN__KIND_DATE32 || b.kind == LMN__KIND_DATE32)
         return bind_days(binder, place, op, arg, type);
     if (!fits || (op != '+' && op != '-'))
-        return refuse(binder, place, op, arg);
+        return lmn__operator_refuse(binder, place, op, arg);
     a.unit = b.unit = unit;
     if (a_stamp && b_stamp && a.zone == NULL)
         a.zone = b.zone;
@@ -224,7 +224,7 @@ static enum lmn_status bind_operator(struct lmn__binder *binder, uint32_t place,
     else if (lmn__type_is_time(&arg[0]->type) || lmn__type_is_time(&arg[1]->type))
         st = bind_times(binder, place, choice, arg, &type);
     else
-        st = refuse(binder, place, choice, arg);
+        st = lmn__operator_refuse(binder, place, choice, arg);
     if (st == LMN_OK)
         st = lmn__bind_call(binder, place, lmn__arithmetic_kernel, &type, arg, 2, term_out);
     if (st == LMN_OK)

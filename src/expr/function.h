@@ -62,6 +62,10 @@ extern const struct lmn__function lmn__bits_functions[];
 extern const struct lmn__function lmn__regex_functions[];
 extern const struct lmn__function lmn__format_functions[];
 
+/* A failure: "there is no string + int64". */
+enum lmn_status lmn__operator_refuse(struct lmn__binder *binder, uint32_t place, int32_t op,
+                                     struct lmn__term **arg);
+
 /*
  * Bind arg[0] `op` arg[1], of which one is an interval: with a date or timestamp, a duration, an
  * interval or a whole number. With one argument: -interval.
