@@ -95,6 +95,13 @@ LMN_MUST_USE enum lmn_status lmn__bind_adapt(struct lmn__binder *binder, struct 
                                              const struct lmn__type *type, bool *done_out);
 
 /*
+ * Make a bare null a string.
+ *
+ * LMN_E_INVALID  it is neither a string nor binary
+ */
+LMN_MUST_USE enum lmn_status lmn__bind_bytes(struct lmn__binder *binder, struct lmn__term **term);
+
+/*
  * The clock of the time zone `name`, which lives as long as the binding; NULL for UTC.
  *
  * LMN_E_UNSUPPORTED  the system does not know it

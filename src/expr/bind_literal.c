@@ -383,3 +383,17 @@ enum lmn_status lmn__bind_adapt(struct lmn__binder *binder, struct lmn__term **t
     *term = made;
     return LMN_OK;
 }
+
+enum lmn_status lmn__bind_bytes(struct lmn__binder *binder, struct lmn__term **term)
+{
+    const struct lmn__type string = lmn__type_plain(LMN__KIND_STRING);
+    char text[LMN__TYPE_TEXT_BYTES];
+
+    if ((*term)->type.kind == LMN__KIND_NULL)
+        return lmn__bind_convert(binder, term, &string, LMN__CONVERT_CAST);
+    if (lmn__type_is_bytes(&(*term)->type))
+        return LMN_OK;
+    return lmn__bind_fail(binder, (*term)->place, LMN_E_INVALID,
+                          "expected a string or binary, not a value of type %s",
+                          lmn__type_text(&(*term)->type, text));
+}

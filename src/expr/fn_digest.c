@@ -106,17 +106,9 @@ static enum lmn_status bind_bytes(struct lmn__binder *binder, uint32_t place, lm
                                   enum lmn__kind kind, struct lmn__term **arg,
                                   struct lmn__term **term_out)
 {
-    const struct lmn__type string = lmn__type_plain(LMN__KIND_STRING);
     const struct lmn__type type = lmn__type_plain(kind);
-    char text[LMN__TYPE_TEXT_BYTES];
-    enum lmn_status st = LMN_OK;
+    enum lmn_status st = lmn__bind_bytes(binder, &arg[0]);
 
-    if (arg[0]->type.kind == LMN__KIND_NULL)
-        st = lmn__bind_convert(binder, &arg[0], &string, LMN__CONVERT_CAST);
-    else if (!lmn__type_is_bytes(&arg[0]->type))
-        return lmn__bind_fail(binder, arg[0]->place, LMN_E_INVALID,
-                              "expected a string or binary, not a value of type %s",
-                              lmn__type_text(&arg[0]->type, text));
     if (st == LMN_OK)
         st = lmn__bind_call(binder, place, lmn__text_kernel, &type, arg, 1, term_out);
     if (st == LMN_OK)

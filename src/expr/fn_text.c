@@ -70,16 +70,8 @@ static enum lmn_status bind_length(struct lmn__binder *binder, uint32_t place, i
                                    struct lmn__term **term_out)
 {
     const struct lmn__type whole = lmn__type_plain(LMN__KIND_I64);
-    const struct lmn__type string = lmn__type_plain(LMN__KIND_STRING);
-    char text[LMN__TYPE_TEXT_BYTES];
-    enum lmn_status st = LMN_OK;
+    enum lmn_status st = lmn__bind_bytes(binder, &arg[0]);
 
-    if (arg[0]->type.kind == LMN__KIND_NULL)
-        st = lmn__bind_convert(binder, &arg[0], &string, LMN__CONVERT_CAST);
-    else if (!lmn__type_is_bytes(&arg[0]->type))
-        return lmn__bind_fail(binder, arg[0]->place, LMN_E_INVALID,
-                              "expected a string or binary, not a value of type %s",
-                              lmn__type_text(&arg[0]->type, text));
     if (st == LMN_OK)
         st = lmn__bind_call(binder, place, length_kernel, &whole, arg, count, term_out);
     if (st == LMN_OK)
