@@ -10,6 +10,16 @@ def _as_it_is(batch):
     return batch
 
 
+class _Loader(torch.utils.data.DataLoader):
+    """Not between a feed and its user where it has nothing to do, which takes it longer than the
+    feed takes for a batch."""
+
+    def __iter__(self):
+        if self.num_workers or self.pin_memory or self.collate_fn is not _as_it_is:
+            return super().__iter__()
+        return iter(self.dataset)
+
+
 class FeedDataset(torch.utils.data.IterableDataset):
     """A feed as an ``IterableDataset`` of whole batches.
 
@@ -44,7 +54,7 @@ class FeedDataset(torch.utils.data.IterableDataset):
         loader does not look into batches, which a plain one does, for each tensor of a list.
         """
         options = {"collate_fn": _as_it_is, **options}
-        return torch.utils.data.DataLoader(self, batch_size=None, **options)
+        return _Loader(self, batch_size=None, **options)
 
     def set_epoch(self, epoch):
         """Start the next ``iter()`` with an epoch, from its beginning."""
