@@ -41,7 +41,7 @@ class ToTorch:
             pair = batch.__arrow_c_array__()
             plain = _core.values_plain(*pair)
             if plain is not None:
-                return {column[0]: self._plain(*column[1:]) for column in plain}
+                return {name: self._plain(*memory) for name, *memory in plain}
             batch = Batch(*pair).to_arrow()
         return {
             name: self._tensor(column(array, parted=False), name)
