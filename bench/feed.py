@@ -44,8 +44,9 @@ or the only one of a side that is more than {slow} times slower than Leman. Befo
 cold the pages of the files are dropped.
 
 The loader of PyTorch is `table.feed(format="torch").torch().loader()`: its batches are read by the
-feed's threads and become tensors in the process that trains. Workers are for transforms that take
-long: every batch is copied to shared memory on its way, and the line below shows what that costs.
+feed's threads and become tensors in the process that trains. Without workers it leaves out torch's
+own loop, which takes about 20 us more for a batch. Workers are for transforms that take long: every
+batch is copied to shared memory on its way, and the line below shows what that costs.
 
 Measured on {machine}, with {versions}.
 Other programs run there at the same time, which slows down all sides.
