@@ -48,13 +48,6 @@ struct lmn__file_range {
     uint64_t offset, len;
 };
 
-/*
- * Say what is about to be read, in any order: what the system does not have in memory it begins to
- * fetch, all of it at once and without the caller waiting. Nothing happens where it cannot.
- */
-void lmn__file_will_read(struct lmn_env *env, const struct lmn__file *file,
-                         const struct lmn__file_range *range, size_t count);
-
 LMN_MUST_USE enum lmn_status lmn__file_write_at(const struct lmn__file *file, const char *path,
                                                 uint64_t offset, const void *data, size_t len,
                                                 struct lmn_error *err);
@@ -162,7 +155,10 @@ LMN_MUST_USE enum lmn_status lmn__file_glob(const char *pattern, lmn__file_name_
 
 bool lmn__file_is_directory(const char *path);
 
-/* A path that does not depend on the current directory. The caller frees it. */
+/*
+ * A path that does not depend on the current directory, nor on slashes and dots that mean nothing.
+ * The caller frees it.
+ */
 LMN_MUST_USE enum lmn_status lmn__file_absolute(struct lmn_env *env, const char *path,
                                                 char **absolute_out, struct lmn_error *err);
 

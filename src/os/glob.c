@@ -31,6 +31,23 @@ bool lmn__file_is_directory(const char *path)
     return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
 }
 
+/* Make "//" and "/./" one slash. What ".." leads to depends on links, so it stays. */
+static void tidy(char *path)
+{
+    char *to = path;
+
+    for (const char *at = path; *at != '\0'; at++) {
+        bool behind = to != path && to[-1] == '/';
+
+        if (behind && *at == '/')
+            continue;
+        if (behind && *at == '.' && (at[1] == '/' || at[1] == '\0'))
+            continue;
+        *to++ = *at;
+    }
+    *to = '\0';
+}
+
 enum lmn_status lmn__file_absolute(struct lmn_env *env, const char *path, char **absolute_out,
                                    struct lmn_error *err)
 {
@@ -38,8 +55,6 @@ enum lmn_status lmn__file_absolute(struct lmn_env *env, const char *path, char *
     size_t len = 0, tail;
     char *text;
 
-    while (path[0] == '.' && path[1] == '/')
-        path += 2;
     if (path[0] != '/') {
         if (getcwd(folder, sizeof folder) == NULL)
             return lmn_fail_os(err, LMN_E_IO, errno, "the current folder is not known");
@@ -54,5 +69,6 @@ enum lmn_status lmn__file_absolute(struct lmn_env *env, const char *path, char *
         text[len++] = '/';
     }
     memcpy(text + len, path, tail + 1);
+    tidy(text);
     return LMN_OK;
 }

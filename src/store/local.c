@@ -13,6 +13,7 @@
  */
 #include <string.h>
 
+#include "os/ahead.h"
 #include "os/file.h"
 #include "os/thread.h"
 #include "store/store.h"
@@ -21,6 +22,7 @@ struct local_store {
     struct lmn_store base; /* its name is the root */
     bool ready;            /* the mutex is there */
     atomic_bool no_links;  /* found out at the first attempt */
+    struct lmn__ahead ahead;
     struct lmn__mutex mutex;
     struct {
         char **dir;
@@ -295,8 +297,9 @@ static void local_will_read(struct lmn__store_file *base, const struct lmn__file
                             size_t count)
 {
     struct local_file *file = (struct local_file *)base;
+    struct local_store *local = (struct local_store *)base->store;
 
-    lmn__file_will_read(base->store->env, &file->os, range, count);
+    lmn__ahead_fetch(&local->ahead, &file->os, range, count);
 }
 
 static enum lmn_status local_write_at(struct lmn__store_file *base, uint64_t offset,
@@ -457,6 +460,7 @@ static void local_destroy(struct lmn_store *store)
     for (size_t i = 0; i < local->locked.dir_count; i++)
         lmn__free(store->env, local->locked.dir[i]);
     lmn__free(store->env, local->locked.dir);
+    lmn__ahead_deinit(&local->ahead);
     if (local->ready)
         lmn__mutex_deinit(&local->mutex);
 }
@@ -497,6 +501,7 @@ enum lmn_status lmn_store_open_local(struct lmn_env *env, const char *root,
     if (st != LMN_OK)
         return st;
     local = (struct local_store *)*store_out;
+    lmn__ahead_init(&local->ahead, local->base.env);
     for (size_t len = strlen(root); len > 1 && root[len - 1] == '/'; len--)
         local->base.name[len - 1] = '\0';
     st = lmn__mutex_init(&local->mutex, err);
