@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "arrow/adopt.h"
 
+#include <string.h>
+
 /* One piece of memory: this, the child pointers, the buffers, the blocks. */
 struct adopted {
     struct lmn_env *env; /* counted */
@@ -61,6 +63,19 @@ void lmn__adopt_buffer(struct ArrowArray *array, uint32_t i, struct lmn__block *
 
     adopted->block[i] = block;
     array->buffers[i] = data;
+}
+
+enum lmn_status lmn__adopt_zeros(struct lmn_env *env, struct ArrowArray *array, uint32_t i,
+                                 size_t bytes, struct lmn_error *err)
+{
+    struct lmn__block *block;
+    enum lmn_status st = lmn__block_new(env->pool, bytes + 1, &block, err);
+
+    if (st != LMN_OK)
+        return st;
+    memset(block->data, 0, bytes + 1);
+    lmn__adopt_buffer(array, i, block, block->data);
+    return LMN_OK;
 }
 
 enum lmn_status lmn__adopt_share(const struct ArrowArray *array, struct ArrowArray *array_out,

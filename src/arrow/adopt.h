@@ -27,6 +27,10 @@ LMN_MUST_USE enum lmn_status lmn__adopt_new(struct lmn_env *env, uint32_t buffer
 void lmn__adopt_buffer(struct ArrowArray *array, uint32_t i, struct lmn__block *block,
                        const void *data);
 
+/* Let buffer `i` be `bytes` zeros, in memory of its own; they may be written to. */
+LMN_MUST_USE enum lmn_status lmn__adopt_zeros(struct lmn_env *env, struct ArrowArray *array,
+                                              uint32_t i, size_t bytes, struct lmn_error *err);
+
 /* A second array of the same blocks. `array` was made here, and so were its children. */
 LMN_MUST_USE enum lmn_status lmn__adopt_share(const struct ArrowArray *array,
                                               struct ArrowArray *array_out, struct lmn_error *err);

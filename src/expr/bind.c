@@ -63,13 +63,24 @@ enum lmn_status lmn__bind_call(struct lmn__binder *binder, uint32_t place, lmn__
     return LMN_OK;
 }
 
+/* regexp_match(...) */
+static bool is_match(const struct lmn__syntax *syntax)
+{
+    return syntax->kind == LMN__SYNTAX_CALL && strcmp(syntax->name, "regexp_match") == 0;
+}
+
 enum lmn_status lmn__bind_condition(struct lmn__binder *binder, const struct lmn__syntax *syntax,
                                     struct lmn__term **term_out)
 {
     const struct lmn__type condition = lmn__type_plain(LMN__KIND_BOOL);
+    struct lmn__syntax like = *syntax;
     char text[LMN__TYPE_TEXT_BYTES];
-    enum lmn_status st = lmn__bind_syntax(binder, syntax, term_out);
+    enum lmn_status st;
 
+    /* What matched is a list; whether it did is the condition. */
+    if (is_match(syntax))
+        like.name = "regexp_like";
+    st = lmn__bind_syntax(binder, &like, term_out);
     if (st != LMN_OK)
         return st;
     if ((*term_out)->type.kind == LMN__KIND_NULL)
@@ -104,12 +115,9 @@ static enum lmn_status bind_test(struct lmn__binder *binder, const struct lmn__s
                                  struct lmn__term **term_out)
 {
     const struct lmn__type condition = lmn__type_plain(LMN__KIND_BOOL);
-    /* What others call regexp_match() gives the match, or null: to ask for null is to ask for it.
-     */
-    bool is_match = syntax->kind == LMN__SYNTAX_IS_NULL &&
-                    syntax->child[0]->kind == LMN__SYNTAX_CALL &&
-                    strcmp(syntax->child[0]->name, "regexp_match") == 0;
-    bool is_null = syntax->kind == LMN__SYNTAX_IS_NULL && !is_match;
+    /* The match is null where there is none: to ask for null is to ask whether it matches. */
+    bool matches = syntax->kind == LMN__SYNTAX_IS_NULL && is_match(syntax->child[0]);
+    bool is_null = syntax->kind == LMN__SYNTAX_IS_NULL && !matches;
     bool is_not = syntax->kind == LMN__SYNTAX_NOT;
     lmn__kernel_fn kernel = is_null ? lmn__logic_is_null : is_not ? lmn__logic_not : lmn__logic_is;
     struct lmn__term *child;
@@ -123,8 +131,8 @@ static enum lmn_status bind_test(struct lmn__binder *binder, const struct lmn__s
     if (st != LMN_OK)
         return st;
     (*term_out)->own_nulls = !is_not;
-    (*term_out)->negated = syntax->flag != is_match;
-    (*term_out)->choice = syntax->kind == LMN__SYNTAX_IS_TRUE || is_match;
+    (*term_out)->negated = syntax->flag != matches;
+    (*term_out)->choice = syntax->kind == LMN__SYNTAX_IS_TRUE || matches;
     return lmn__bind_fold(binder, term_out);
 }
 

@@ -16,6 +16,7 @@ struct lmn__binder {
     const struct lmn__expr_resolver *resolver;
     struct lmn__slate slate; /* for constants that are computed at once */
     int64_t now_ns;          /* since 1970 */
+    bool is_condition;       /* the whole expression chooses rows */
     struct lmn__known_zone *zones;
     struct lmn_error *err;
 };
@@ -100,6 +101,17 @@ LMN_MUST_USE enum lmn_status lmn__bind_adapt(struct lmn__binder *binder, struct 
  * LMN_E_INVALID  it is neither a string nor binary
  */
 LMN_MUST_USE enum lmn_status lmn__bind_bytes(struct lmn__binder *binder, struct lmn__term **term);
+
+/*
+ * Make *term an int64.
+ *
+ * LMN_E_INVALID  it is no whole number, which `what` has to be
+ */
+LMN_MUST_USE enum lmn_status lmn__bind_number(struct lmn__binder *binder, struct lmn__term **term,
+                                              const char *what);
+
+/* The same for a string. */
+LMN_MUST_USE enum lmn_status lmn__bind_string(struct lmn__binder *binder, struct lmn__term **term);
 
 /*
  * The clock of the time zone `name`, which lives as long as the binding; NULL for UTC.

@@ -384,6 +384,31 @@ enum lmn_status lmn__bind_adapt(struct lmn__binder *binder, struct lmn__term **t
     return LMN_OK;
 }
 
+enum lmn_status lmn__bind_number(struct lmn__binder *binder, struct lmn__term **term,
+                                 const char *what)
+{
+    const struct lmn__type whole = lmn__type_plain(LMN__KIND_I64);
+    char text[LMN__TYPE_TEXT_BYTES];
+
+    if (!lmn__type_is_integer(&(*term)->type) && (*term)->type.kind != LMN__KIND_NULL)
+        return lmn__bind_fail(binder, (*term)->place, LMN_E_INVALID,
+                              "%s is a whole number, not a value of type %s", what,
+                              lmn__type_text(&(*term)->type, text));
+    return lmn__bind_convert(binder, term, &whole, LMN__CONVERT_CAST);
+}
+
+enum lmn_status lmn__bind_string(struct lmn__binder *binder, struct lmn__term **term)
+{
+    const struct lmn__type string = lmn__type_plain(LMN__KIND_STRING);
+    char text[LMN__TYPE_TEXT_BYTES];
+
+    if ((*term)->type.kind != LMN__KIND_STRING && (*term)->type.kind != LMN__KIND_NULL)
+        return lmn__bind_fail(binder, (*term)->place, LMN_E_INVALID,
+                              "expected a string, not a value of type %s",
+                              lmn__type_text(&(*term)->type, text));
+    return lmn__bind_convert(binder, term, &string, LMN__CONVERT_CAST);
+}
+
 enum lmn_status lmn__bind_bytes(struct lmn__binder *binder, struct lmn__term **term)
 {
     const struct lmn__type string = lmn__type_plain(LMN__KIND_STRING);

@@ -221,6 +221,7 @@ static enum lmn_status bind(struct lmn__expr *expr, const struct ArrowSchema *sc
                                   .arena = &expr->bound,
                                   .resolver = resolver,
                                   .now_ns = lmn__clock_now_ns(),
+                                  .is_condition = condition,
                                   .err = err };
     enum lmn_status st = LMN_OK;
 

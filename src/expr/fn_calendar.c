@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Dates out of numbers, seconds out of moments, and moments put into bins. */
+/* Dates out of numbers, and moments put into bins. */
 #include "expr/calendar.h"
 #include "expr/function.h"
 #include "expr/interval.h"
@@ -57,25 +57,6 @@ static enum lmn_status bind_date(struct lmn__binder *binder, uint32_t place, int
     }
     return st == LMN_OK ? lmn__bind_call(binder, place, date_kernel, &day, arg, count, term_out)
                         : st;
-}
-
-/* Seconds since 1970, without fractions. */
-static enum lmn_status bind_seconds(struct lmn__binder *binder, uint32_t place, int32_t choice,
-                                    struct lmn__term **arg, uint32_t count,
-                                    struct lmn__term **term_out)
-{
-    const struct lmn__type whole = lmn__type_plain(LMN__KIND_I64);
-    struct lmn__type stamp = { .kind = LMN__KIND_TIMESTAMP, .unit = LMN__UNIT_S };
-    enum lmn_status st;
-
-    (void)choice;
-    (void)count;
-    if (arg[0]->type.kind == LMN__KIND_TIMESTAMP)
-        stamp.zone = arg[0]->type.zone;
-    *term_out = arg[0];
-    (*term_out)->place = place;
-    st = lmn__bind_convert(binder, term_out, &stamp, LMN__CONVERT_CAST);
-    return st == LMN_OK ? lmn__bind_convert(binder, term_out, &whole, LMN__CONVERT_CAST) : st;
 }
 
 /* A bin's width and where one begins, in units of the timestamps. */
@@ -157,7 +138,6 @@ static enum lmn_status bind_bin(struct lmn__binder *binder, uint32_t place, int3
 
 const struct lmn__function lmn__calendar_functions[] = {
     LMN__BOUND_FUNCTION("make_date", 3, 3, bind_date, 0),
-    LMN__BOUND_FUNCTION("to_unixtime", 1, 1, bind_seconds, 0),
     LMN__BOUND_FUNCTION("date_bin", 2, 3, bind_bin, 0),
     { 0 },
 };

@@ -57,13 +57,48 @@ static enum lmn_status hex_row(struct lmn__frame *frame, const struct lmn__term 
     return st;
 }
 
-/* Without the signs that fill up the last group, as DataFusion writes it. */
+static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+
+/* The bytes that hex digits or letters of base64 stand for; `choice` bits each. */
+static enum lmn_status decode_row(struct lmn__frame *frame, const struct lmn__term *term,
+                                  const struct lmn__vector *arg, uint32_t row,
+                                  struct lmn__span *span_out)
+{
+    struct lmn__span from = lmn__vector_span(arg, row);
+    const char *name = term->choice == 4 ? "hex" : "base64";
+    uint32_t width = (uint32_t)term->choice, held = 0, bits = 0;
+    size_t used = 0;
+    uint8_t *made;
+    enum lmn_status st = lmn__text_take(frame, term, row, from.len, &made);
+
+    for (int i = 0; i < 2 && width == 6 && from.len != 0 && from.data[from.len - 1] == '='; i++)
+        from.len--;
+    for (size_t i = 0; st == LMN_OK && i < from.len; i++) {
+        uint8_t c = from.data[i];
+        const char *set = width == 6 ? letters : digits;
+        const char *at = c == 0 ? NULL
+                                : strchr(set, width == 4 && c >= 'A' && c <= 'F' ? c | 32 : c);
+
+        if (at == NULL)
+            return lmn__frame_fail(frame, term, row, "byte %zu of the string is no %s", i, name);
+        held = held << width | (uint32_t)(at - set);
+        bits += width;
+        if (bits >= 8) {
+            bits -= 8;
+            made[used++] = (uint8_t)(held >> bits);
+        }
+    }
+    if (st == LMN_OK && bits >= width)
+        return lmn__frame_fail(frame, term, row, "the string ends inside of a byte in %s", name);
+    *span_out = (struct lmn__span){ made, used };
+    return st;
+}
+
+/* With the signs that fill up the last group where `choice` is not 0. */
 static enum lmn_status base64_row(struct lmn__frame *frame, const struct lmn__term *term,
                                   const struct lmn__vector *arg, uint32_t row,
                                   struct lmn__span *span_out)
 {
-    static const char letters[] =
-        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     struct lmn__span from = lmn__vector_span(arg, row);
     uint64_t used = 0;
     uint32_t held = 0, bits = 0;
@@ -77,6 +112,8 @@ static enum lmn_status base64_row(struct lmn__frame *frame, const struct lmn__te
     }
     if (st == LMN_OK && bits != 0)
         made[used++] = (uint8_t)letters[held << (6 - bits) & 63];
+    while (st == LMN_OK && term->choice != 0 && used % 4 != 0)
+        made[used++] = '=';
     *span_out = (struct lmn__span){ made, used };
     return st;
 }
@@ -160,14 +197,21 @@ static enum lmn_status bind_encode(struct lmn__binder *binder, uint32_t place, i
                                    struct lmn__term **arg, uint32_t count,
                                    struct lmn__term **term_out)
 {
-    bool hex = is_word(arg[1]) && names(arg[1], "hex");
+    bool known = is_word(arg[1]), hex = known && names(arg[1], "hex");
+    bool padded = known && names(arg[1], "base64pad");
+    lmn__text_fn row = choice != 0 ? decode_row : hex ? hex_row : base64_row;
+    enum lmn_status st;
 
-    (void)choice;
     (void)count;
-    if (!hex && !(is_word(arg[1]) && names(arg[1], "base64")))
+    if (!hex && !padded && !(known && names(arg[1], "base64")))
         return lmn__bind_fail(binder, arg[1]->place, LMN_E_UNSUPPORTED,
-                              "encode() knows 'hex' and 'base64'");
-    return bind_bytes(binder, place, hex ? hex_row : base64_row, LMN__KIND_STRING, arg, term_out);
+                              "%s() knows 'hex', 'base64' and 'base64pad'",
+                              choice != 0 ? "decode" : "encode");
+    st = bind_bytes(binder, place, row, choice != 0 ? LMN__KIND_BINARY : LMN__KIND_STRING, arg,
+                    term_out);
+    if (st == LMN_OK)
+        (*term_out)->choice = choice == 0 ? padded : hex ? 4 : 6;
+    return st;
 }
 
 const struct lmn__function lmn__digest_functions[] = {
@@ -178,6 +222,7 @@ const struct lmn__function lmn__digest_functions[] = {
     LMN__BOUND_FUNCTION("sha512", 1, 1, bind_hash, SHA512),
     LMN__BOUND_FUNCTION("digest", 2, 2, bind_hash, AS_NAMED),
     LMN__BOUND_FUNCTION("encode", 2, 2, bind_encode, 0),
+    LMN__BOUND_FUNCTION("decode", 2, 2, bind_encode, 1),
     LMN__TEXT_FUNCTION("to_hex", 1, 1, "i>s", number_row, 0),
     { 0 },
 };

@@ -1,180 +1,67 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Times as text by a format, to_char(t, '%d.%m.%Y'), and casts to types by their names in Arrow.
+ * Times as text by a format, to_char(t, '%d.%m.%Y'), and back; casts to types by their names in
+ * Arrow.
  */
 #include <stdio.h>
 
-#include "expr/calendar.h"
 #include "expr/function.h"
 #include "expr/text_rows.h"
+#include "expr/time_format.h"
+#include "expr/zone.h"
 
-enum { DAY_SECONDS = 86400, PIECE_BYTES = 32 };
-
-/* What a clock shows. */
-struct shown {
-    struct lmn__civil date;
-    int64_t days, year_day, hour, minute, second, nanos;
+/* The clock of the times that are printed. */
+struct clock {
+    bool has_zone;
+    const struct lmn__zone *zone; /* NULL: UTC */
 };
-
-static struct shown shown_at(int64_t value, int64_t rate)
-{
-    int64_t day = rate * DAY_SECONDS, rest = lmn__floor_rest(value, day);
-    struct shown shown = { .days = lmn__floor_div(value, day), .nanos = rest % rate };
-
-    shown.date = lmn__civil_from_days(shown.days);
-    shown.year_day = shown.days - lmn__days_from_civil(shown.date.year, 1, 1) + 1;
-    shown.nanos *= 1000000000 / rate;
-    rest /= rate;
-    shown.hour = rest / 3600;
-    shown.minute = rest / 60 % 60;
-    shown.second = rest % 60;
-    return shown;
-}
-
-/* Letters whose value is a number of `width` digits. */
-static bool number_of(const struct shown *shown, char letter, long long *value, int *width)
-{
-    int64_t hour_12 = shown->hour % 12 == 0 ? 12 : shown->hour % 12;
-    const struct {
-        char letter;
-        int width;
-        int64_t value;
-    } numbers[] = {
-        { 'Y', 4, shown->date.year },
-        { 'y', 2, lmn__floor_rest(shown->date.year, 100) },
-        { 'm', 2, shown->date.month },
-        { 'd', 2, shown->date.day },
-        { 'j', 3, shown->year_day },
-        { 'H', 2, shown->hour },
-        { 'I', 2, hour_12 },
-        { 'M', 2, shown->minute },
-        { 'S', 2, shown->second },
-        { 'f', 9, shown->nanos },
-        { 'u', 1, lmn__floor_rest(shown->days + 3, 7) + 1 },
-        { 'w', 1, lmn__floor_rest(shown->days + 4, 7) },
-    };
-
-    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
-        if (numbers[i].letter == letter) {
-            *value = numbers[i].value;
-            *width = numbers[i].width;
-            return true;
-        }
-    }
-    return false;
-}
-
-/* What stands for the letter behind a '%'; 0 bytes: it is not known. */
-static int print_piece(const struct shown *shown, char letter, char *out)
-{
-    static const char *const months[] = { "January",   "February", "March",    "April",
-                                          "May",       "June",     "July",     "August",
-                                          "September", "October",  "November", "December" };
-    static const char *const days[] = { "Monday", "Tuesday",  "Wednesday", "Thursday",
-                                        "Friday", "Saturday", "Sunday" };
-    const char *month = months[shown->date.month - 1];
-    const char *day = days[lmn__floor_rest(shown->days + 3, 7)];
-    long long number;
-    int width;
-
-    if (number_of(shown, letter, &number, &width))
-        return snprintf(out, PIECE_BYTES, "%0*lld", width, number);
-    switch (letter) {
-    case '%':
-        return snprintf(out, PIECE_BYTES, "%%");
-    case 'e':
-        return snprintf(out, PIECE_BYTES, "%2u", shown->date.day);
-    case 'p':
-        return snprintf(out, PIECE_BYTES, "%s", shown->hour < 12 ? "AM" : "PM");
-    case 'b':
-        return snprintf(out, PIECE_BYTES, "%.3s", month);
-    case 'B':
-        return snprintf(out, PIECE_BYTES, "%s", month);
-    case 'a':
-        return snprintf(out, PIECE_BYTES, "%.3s", day);
-    case 'A':
-        return snprintf(out, PIECE_BYTES, "%s", day);
-    default:
-        return 0;
-    }
-}
-
-/* Letters that stand for several. */
-static const char *longer_form(char letter)
-{
-    return letter == 'F'   ? "%Y-%m-%d"
-           : letter == 'T' ? "%H:%M:%S"
-           : letter == 'R' ? "%H:%M"
-           : letter == 'D' ? "%m/%d/%y"
-                           : NULL;
-}
-
-/* Print by `format` to `out`, which has room; false: *letter_out is not known. */
-static bool print_shown(const struct shown *shown, struct lmn__span format, uint8_t *out,
-                        uint64_t *used, char *letter_out)
-{
-    for (size_t i = 0; i < format.len; i++) {
-        char piece[PIECE_BYTES], letter = i + 1 < format.len ? (char)format.data[i + 1] : 0;
-        const char *form = longer_form(letter);
-        int bytes = 1;
-
-        piece[0] = (char)format.data[i];
-        if (format.data[i] == '%') {
-            i++;
-            *letter_out = letter;
-            if (form != NULL) {
-                struct lmn__span whole = { (const uint8_t *)form, strlen(form) };
-
-                (void)print_shown(shown, whole, out, used, letter_out);
-                continue;
-            }
-            bytes = letter != 0 ? print_piece(shown, letter, piece) : 0;
-            if (bytes == 0)
-                return false;
-        }
-        memcpy(out + *used, piece, (size_t)bytes);
-        *used += (uint64_t)bytes;
-    }
-    return true;
-}
 
 static enum lmn_status char_row(struct lmn__frame *frame, const struct lmn__term *term,
                                 const struct lmn__vector *arg, uint32_t row,
                                 struct lmn__span *span_out)
 {
+    const struct clock *clock = term->data;
     struct lmn__span format = lmn__vector_span(&arg[1], row);
-    struct shown shown = shown_at(lmn__vector_i64(&arg[0], row),
-                                  lmn__unit_rate(term->child[0]->type.unit));
-    uint64_t used = 0;
-    char letter = 0;
+    int64_t rate = lmn__unit_rate(term->child[0]->type.unit);
+    int64_t count = lmn__vector_i64(&arg[0], row), ahead = 0;
+    struct lmn__time_shown shown;
+    char letter;
     uint8_t *made;
-    /* No two bytes of a format become more than a piece. */
-    enum lmn_status st = lmn__text_take(frame, term, row,
-                                        ((uint64_t)format.len / 2 + 1) * PIECE_BYTES, &made);
+    enum lmn_status st = lmn__text_take(
+        frame, term, row, ((uint64_t)format.len / 2 + 1) * LMN__TIME_PIECE_BYTES, &made);
 
     if (st != LMN_OK)
         return st;
-    if (!print_shown(&shown, format, made, &used, &letter))
-        return lmn__frame_fail(frame, term, row, "%s() knows no %%%c", term->name,
-                               letter >= ' ' && letter <= '~' ? letter : '?');
-    *span_out = (struct lmn__span){ made, used };
-    return LMN_OK;
+    if (clock->zone != NULL)
+        ahead = lmn__zone_offset_at(clock->zone, lmn__floor_div(count, rate));
+    shown = lmn__time_shown_at(count, rate, ahead, clock->has_zone);
+    *span_out = (struct lmn__span){ made, lmn__time_print(&shown, format, made, &letter) };
+    if (letter == 0)
+        return LMN_OK;
+    if (letter == 'z' || letter == 'Z')
+        return lmn__frame_fail(frame, term, row, "%s() has no %%%c for times without a zone",
+                               term->name, letter);
+    return lmn__frame_fail(frame, term, row, "%s() knows no %%%c", term->name,
+                           letter >= ' ' && letter <= '~' ? letter : '?');
 }
 
-/* The time becomes what the clock of its zone shows. */
+/* to_char(t, format) */
 static enum lmn_status bind_char(struct lmn__binder *binder, uint32_t place, int32_t choice,
                                  struct lmn__term **arg, uint32_t count,
                                  struct lmn__term **term_out)
 {
     const struct lmn__type string = lmn__type_plain(LMN__KIND_STRING);
     struct lmn__type stamp = { .kind = LMN__KIND_TIMESTAMP, .unit = LMN__UNIT_S };
+    struct clock *clock = lmn__arena_alloc(binder->arena, sizeof *clock);
     enum lmn__kind kind = arg[0]->type.kind;
     char text[LMN__TYPE_TEXT_BYTES];
-    enum lmn_status st;
+    enum lmn_status st = LMN_OK;
 
     (void)choice;
+    if (clock == NULL)
+        return lmn__bind_no_memory(binder);
     if (kind == LMN__KIND_TIMESTAMP)
-        stamp.unit = arg[0]->type.unit;
+        stamp = arg[0]->type;
     else if (kind != LMN__KIND_DATE32 && kind != LMN__KIND_DATE64 && kind != LMN__KIND_NULL)
         return lmn__bind_fail(binder, arg[0]->place, LMN_E_INVALID,
                               "expected a date or timestamp, not a value of type %s",
@@ -182,20 +69,87 @@ static enum lmn_status bind_char(struct lmn__binder *binder, uint32_t place, int
     if (arg[1]->type.kind != LMN__KIND_STRING && arg[1]->type.kind != LMN__KIND_NULL)
         return lmn__bind_fail(binder, arg[1]->place, LMN_E_INVALID,
                               "a format is a string such as '%%d.%%m.%%Y'");
-    st = lmn__bind_convert(binder, &arg[0], &stamp, LMN__CONVERT_CAST);
+    clock->has_zone = stamp.zone != NULL;
+    if (clock->has_zone)
+        st = lmn__bind_zone(binder, arg[0]->place, stamp.zone, &clock->zone);
+    if (st == LMN_OK && kind != LMN__KIND_TIMESTAMP)
+        st = lmn__bind_convert(binder, &arg[0], &stamp, LMN__CONVERT_CAST);
     if (st == LMN_OK)
-        st = lmn__bind_convert(binder, &arg[1], &string, LMN__CONVERT_CAST);
+        st = lmn__bind_string(binder, &arg[1]);
     if (st == LMN_OK)
         st = lmn__bind_call(binder, place, lmn__text_kernel, &string, arg, count, term_out);
+    if (st != LMN_OK)
+        return st;
+    (*term_out)->text_of_row = char_row;
+    (*term_out)->data = clock;
+    return LMN_OK;
+}
+
+/* Timestamps in texts that follow one of the formats in arg[1], arg[2], ... */
+static enum lmn_status read_kernel(struct lmn__frame *frame, const struct lmn__term *term,
+                                   const struct lmn__vector *arg, uint32_t rows,
+                                   struct lmn__vector *out)
+{
+    int64_t *values;
+    uint8_t *bad;
+    uint32_t row;
+    enum lmn_status st = lmn__frame_take(frame, LMN__FORM_I64, rows, &values);
+
     if (st == LMN_OK)
-        (*term_out)->text_of_row = char_row;
-    return st;
+        st = lmn__frame_take(frame, LMN__FORM_U8, rows, &bad);
+    if (st != LMN_OK)
+        return st;
+    for (uint32_t i = 0; i < rows; i++) {
+        struct lmn__moment moment;
+        bool cut;
+
+        bad[i] = true;
+        values[i] = 0;
+        if (out->validity != NULL && !lmn__bit_get(out->validity, i))
+            continue;
+        for (uint32_t k = 1; bad[i] && k < term->child_count; k++)
+            bad[i] = !lmn__time_read(lmn__vector_span(&arg[0], i), lmn__vector_span(&arg[k], i),
+                                     &moment) ||
+                     !lmn__moment_to_units(&moment, term->type.unit, &values[i], &cut);
+    }
+    out->values = values;
+    row = lmn__frame_first_bad(frame, out, bad, rows);
+    if (row == rows)
+        return LMN_OK;
+    return lmn__frame_fail(
+        frame, term, row, "'%.*s' does not follow the format",
+        (int)(lmn__vector_span(&arg[0], row).len < 60 ? lmn__vector_span(&arg[0], row).len : 60),
+        (const char *)lmn__vector_span(&arg[0], row).data);
+}
+
+enum lmn_status lmn__bind_time_read(struct lmn__binder *binder, uint32_t place, enum lmn__unit unit,
+                                    struct lmn__term **arg, uint32_t count,
+                                    struct lmn__term **term_out)
+{
+    const struct lmn__type stamp = { .kind = LMN__KIND_TIMESTAMP, .unit = unit };
+    enum lmn_status st = LMN_OK;
+
+    for (uint32_t i = 0; st == LMN_OK && i < count; i++)
+        st = lmn__bind_string(binder, &arg[i]);
+    return st == LMN_OK ? lmn__bind_call(binder, place, read_kernel, &stamp, arg, count, term_out)
+                        : st;
+}
+
+static bool unit_read(const char *name, enum lmn__unit *unit_out)
+{
+    static const char *const units[] = { "Second", "Millisecond", "Microsecond", "Nanosecond" };
+
+    for (int i = 0; i < 4; i++) {
+        *unit_out = (enum lmn__unit)i;
+        if (strcmp(name, units[i]) == 0)
+            return true;
+    }
+    return false;
 }
 
 /* "Timestamp(Microsecond, None)", with Some("+02:00") for a zone. */
 static bool timestamp_read(struct lmn__binder *binder, const char *name, struct lmn__type *type)
 {
-    static const char *const units[] = { "Second", "Millisecond", "Microsecond", "Nanosecond" };
     char unit[16] = "", zone[48] = "";
     int end = 0;
 
@@ -207,12 +161,25 @@ static bool timestamp_read(struct lmn__binder *binder, const char *name, struct 
         if (type->zone == NULL)
             return false;
     }
-    for (int i = 0; i < 4 && end != 0 && name[end] == 0; i++) {
-        type->unit = (enum lmn__unit)i;
-        if (strcmp(unit, units[i]) == 0)
-            return true;
-    }
-    return false;
+    return end != 0 && name[end] == 0 && unit_read(unit, &type->unit);
+}
+
+/* "Time64(Nanosecond)", "Duration(Second)" */
+static bool span_read(const char *name, struct lmn__type *type)
+{
+    char word[12] = "", unit[16] = "";
+    int end = 0;
+
+    if (sscanf(name, "%11[A-Za-z0-9](%15[A-Za-z])%n", word, unit, &end) != 2 || end == 0 ||
+        name[end] != 0 || !unit_read(unit, &type->unit))
+        return false;
+    type->kind = strcmp(word, "Duration") == 0 ? LMN__KIND_DURATION
+                 : strcmp(word, "Time32") == 0 ? LMN__KIND_TIME32
+                                               : LMN__KIND_TIME64;
+    if (type->kind == LMN__KIND_TIME64 && strcmp(word, "Time64") != 0)
+        return false;
+    return type->kind == LMN__KIND_DURATION ||
+           (type->kind == LMN__KIND_TIME32) == (type->unit <= LMN__UNIT_MS);
 }
 
 static bool type_read(struct lmn__binder *binder, const char *name, struct lmn__type *type)
@@ -248,7 +215,8 @@ static bool type_read(struct lmn__binder *binder, const char *name, struct lmn__
         };
         return true;
     }
-    return timestamp_read(binder, name, type);
+    *type = (struct lmn__type){ 0 };
+    return span_read(name, type) || timestamp_read(binder, name, type);
 }
 
 static enum lmn_status bind_cast(struct lmn__binder *binder, uint32_t place, int32_t choice,

@@ -1,84 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * A timestamp moves by months first, whose last day it does not leave, then by days, both on the
- * clock of its zone, then by nanoseconds, which all clocks count alike. To subtract is to add the
- * opposite.
- */
-#include "expr/calendar.h"
+/* Arithmetic with intervals. To subtract is to add the opposite. */
 #include "expr/function.h"
-#include "expr/interval.h"
-#include "expr/zone.h"
-
-enum { DAY_SECONDS = 86400 };
-
-/* What moves: counts of `rate` per second, or days where it is 0, on the clock of a zone. */
-struct mover {
-    int64_t rate;
-    int64_t sign;                 /* of the interval */
-    const struct lmn__zone *zone; /* NULL: UTC */
-};
-
-static bool opposite(const struct lmn__interval *interval, struct lmn__interval *out)
-{
-    return !__builtin_sub_overflow(0, interval->months, &out->months) &&
-           !__builtin_sub_overflow(0, interval->days, &out->days) &&
-           !__builtin_sub_overflow(0, interval->nanos, &out->nanos);
-}
-
-/* A day of the calendar, moved. */
-static bool move_days(int64_t days, const struct lmn__interval *by, int64_t *days_out)
-{
-    struct lmn__civil civil;
-    int64_t month;
-    uint32_t last;
-
-    if (by->months != 0) {
-        civil = lmn__civil_from_days(days);
-        month = civil.year * 12 + (int64_t)civil.month - 1 + by->months;
-        civil.year = lmn__floor_div(month, 12);
-        civil.month = (uint32_t)lmn__floor_rest(month, 12) + 1;
-        last = lmn__month_days(civil.year, civil.month);
-        days = lmn__days_from_civil(civil.year, civil.month, civil.day < last ? civil.day : last);
-    }
-    return !__builtin_add_overflow(days, by->days, days_out);
-}
-
-/* The day and the time of day of a count, moved by months and days on the clock of the zone. */
-static bool move_stamp(const struct mover *mover, int64_t value, const struct lmn__interval *by,
-                       int64_t *value_out)
-{
-    int64_t seconds = lmn__floor_div(value, mover->rate),
-            rest = lmn__floor_rest(value, mover->rate);
-    int64_t days, of_day;
-
-    if (mover->zone != NULL &&
-        __builtin_add_overflow(seconds, lmn__zone_offset_at(mover->zone, seconds), &seconds))
-        return false;
-    of_day = lmn__floor_rest(seconds, DAY_SECONDS);
-    if (!move_days(lmn__floor_div(seconds, DAY_SECONDS), by, &days) ||
-        __builtin_mul_overflow(days, DAY_SECONDS, &seconds) ||
-        __builtin_add_overflow(seconds, of_day, &seconds))
-        return false;
-    if (mover->zone != NULL)
-        seconds = lmn__zone_to_utc(mover->zone, seconds);
-    return !__builtin_mul_overflow(seconds, mover->rate, value_out) &&
-           !__builtin_add_overflow(*value_out, rest, value_out);
-}
-
-static bool move(const struct mover *mover, int64_t value, const struct lmn__interval *interval,
-                 int64_t *value_out)
-{
-    struct lmn__interval by = *interval;
-
-    if (mover->sign < 0 && !opposite(interval, &by))
-        return false;
-    if (mover->rate == 0)
-        return move_days(value, &by, value_out);
-    if ((by.months != 0 || by.days != 0) && !move_stamp(mover, value, &by, &value))
-        return false;
-    return !__builtin_add_overflow(value, lmn__floor_div(by.nanos, 1000000000 / mover->rate),
-                                   value_out);
-}
+#include "expr/mover.h"
 
 static enum lmn_status settle(struct lmn__frame *frame, const struct lmn__term *term,
                               const struct lmn__vector *out, const uint8_t *bad, uint32_t rows)
@@ -97,7 +20,7 @@ static enum lmn_status move_kernel(struct lmn__frame *frame, const struct lmn__t
                                    const struct lmn__vector *arg, uint32_t rows,
                                    struct lmn__vector *out)
 {
-    const struct mover *mover = term->data;
+    const struct lmn__mover *mover = term->data;
     enum lmn__form form = lmn__type_form(&term->type);
     const struct lmn__interval *by = arg[1].values;
     void *values;
@@ -113,7 +36,7 @@ static enum lmn_status move_kernel(struct lmn__frame *frame, const struct lmn__t
         int64_t value = form == LMN__FORM_I32 ? ((const int32_t *)arg[0].values)[at]
                                               : ((const int64_t *)arg[0].values)[at];
 
-        bad[i] = !move(mover, value, &by[lmn__vector_at(&arg[1], i)], &value);
+        bad[i] = !lmn__mover_move(mover, value, &by[lmn__vector_at(&arg[1], i)], &value);
         if (form == LMN__FORM_I32) {
             bad[i] = bad[i] || (int32_t)value != value;
             ((int32_t *)values)[i] = (int32_t)value;
@@ -129,7 +52,7 @@ static enum lmn_status move_kernel(struct lmn__frame *frame, const struct lmn__t
 static bool add_parts(const struct lmn__interval *x, struct lmn__interval y, bool minus,
                       struct lmn__interval *out)
 {
-    return (!minus || opposite(&y, &y)) &&
+    return (!minus || lmn__interval_opposite(&y, &y)) &&
            !__builtin_add_overflow(x->months, y.months, &out->months) &&
            !__builtin_add_overflow(x->days, y.days, &out->days) &&
            !__builtin_add_overflow(x->nanos, y.nanos, &out->nanos);
@@ -196,7 +119,7 @@ static enum lmn_status bind_move(struct lmn__binder *binder, uint32_t place, int
                                  struct lmn__term **arg, struct lmn__term **term_out)
 {
     struct lmn__type type = moved_type(&arg[0]->type, arg[1]);
-    struct mover *mover = lmn__arena_alloc(binder->arena, sizeof *mover);
+    struct lmn__mover *mover = lmn__arena_alloc(binder->arena, sizeof *mover);
     enum lmn_status st;
 
     if (mover == NULL)

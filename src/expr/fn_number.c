@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <math.h>
 
-#include "expr/compare.h"
 #include "expr/function.h"
 
 enum {
@@ -18,6 +17,12 @@ enum {
     ARC_SINE,
     ARC_COSINE,
     ARC_TANGENT,
+    HYPERBOLIC_SINE,
+    HYPERBOLIC_COSINE,
+    HYPERBOLIC_TANGENT,
+    AREA_SINE,
+    AREA_COSINE,
+    AREA_TANGENT,
     DEGREES,
     RADIANS
 };
@@ -44,9 +49,9 @@ static enum lmn_status real_kernel(struct lmn__frame *frame, const struct lmn__t
                                    const struct lmn__vector *arg, uint32_t rows,
                                    struct lmn__vector *out)
 {
-    static double (*const functions[])(double) = { sqrt, cbrt, log,  log10,   log2,
-                                                   exp,  sin,  cos,  tan,     cotangent,
-                                                   asin, acos, atan, degrees, radians };
+    static double (*const functions[])(
+        double) = { sqrt, cbrt, log,  log10, log2, exp,   sin,   cos,   tan,     cotangent, asin,
+                    acos, atan, sinh, cosh,  tanh, asinh, acosh, atanh, degrees, radians };
     const double *from = arg->values;
     double *values;
     enum lmn_status st = lmn__frame_take(frame, LMN__FORM_F64, rows, &values);
@@ -57,7 +62,7 @@ static enum lmn_status real_kernel(struct lmn__frame *frame, const struct lmn__t
     return st;
 }
 
-enum { POWER, ARC_TANGENT_2 };
+enum { POWER, ARC_TANGENT_2, UNLESS_NAN };
 
 /* Functions of two. */
 static enum lmn_status reals_kernel(struct lmn__frame *frame, const struct lmn__term *term,
@@ -71,7 +76,10 @@ static enum lmn_status reals_kernel(struct lmn__frame *frame, const struct lmn__
         double x = ((const double *)arg[0].values)[lmn__vector_at(&arg[0], i)];
         double y = ((const double *)arg[1].values)[lmn__vector_at(&arg[1], i)];
 
-        values[i] = term->choice == POWER ? pow(x, y) : atan2(x, y);
+        values[i] = term->choice == POWER           ? pow(x, y)
+                    : term->choice == ARC_TANGENT_2 ? atan2(x, y)
+                    : isnan(x)                      ? y
+                                                    : x;
     }
     out->values = values;
     return st;
@@ -109,7 +117,7 @@ static enum lmn_status log_kernel(struct lmn__frame *frame, const struct lmn__te
     return st;
 }
 
-/* round(x [, digits]): halves away from zero. */
+/* round(x [, digits]): halves away from zero; trunc(x, digits): towards zero (`choice` 1). */
 static enum lmn_status round_kernel(struct lmn__frame *frame, const struct lmn__term *term,
                                     const struct lmn__vector *arg, uint32_t rows,
                                     struct lmn__vector *out)
@@ -125,7 +133,9 @@ static enum lmn_status round_kernel(struct lmn__frame *frame, const struct lmn__
             continue;
         }
         scale = pow(10, (double)((const int64_t *)arg[1].values)[lmn__vector_at(&arg[1], i)]);
-        values[i] = isfinite(value * scale) && scale != 0 ? round(value * scale) / scale : value;
+        if (isfinite(value * scale) && scale != 0)
+            value = (term->choice != 0 ? trunc(value * scale) : round(value * scale)) / scale;
+        values[i] = value;
     }
     out->values = values;
     return st;
@@ -188,6 +198,8 @@ static enum lmn_status sign_kernel(struct lmn__frame *frame, const struct lmn__t
     return st;
 }
 
+enum { IS_NAN, IS_INFINITE, IS_ZERO };
+
 static enum lmn_status isnan_kernel(struct lmn__frame *frame, const struct lmn__term *term,
                                     const struct lmn__vector *arg, uint32_t rows,
                                     struct lmn__vector *out)
@@ -197,8 +209,27 @@ static enum lmn_status isnan_kernel(struct lmn__frame *frame, const struct lmn__
     enum lmn_status st = lmn__frame_bits(frame, rows, &bits);
 
     for (uint32_t i = 0; st == LMN_OK && i < rows; i++)
-        lmn__bit_put(bits, i, term->choice ? isinf(from[i]) != 0 : from[i] != from[i]);
+        lmn__bit_put(bits, i,
+                     term->choice == IS_ZERO       ? from[i] == 0
+                     : term->choice == IS_INFINITE ? isinf(from[i]) != 0
+                                                   : isnan(from[i]) != 0);
     out->values = bits;
+    return st;
+}
+
+/* trunc(x, digits) */
+static enum lmn_status bind_digits(struct lmn__binder *binder, uint32_t place,
+                                   struct lmn__term **arg, struct lmn__term **term_out)
+{
+    const struct lmn__type real = lmn__type_plain(LMN__KIND_F64);
+    enum lmn_status st = lmn__bind_convert(binder, &arg[0], &real, LMN__CONVERT_CAST);
+
+    if (st == LMN_OK)
+        st = lmn__bind_number(binder, &arg[1], "the number of digits");
+    if (st == LMN_OK)
+        st = lmn__bind_call(binder, place, round_kernel, &real, arg, 2, term_out);
+    if (st == LMN_OK)
+        (*term_out)->choice = 1;
     return st;
 }
 
@@ -210,11 +241,12 @@ static enum lmn_status bind_keep(struct lmn__binder *binder, uint32_t place, int
     char text[LMN__TYPE_TEXT_BYTES];
     enum lmn_status st;
 
-    (void)count;
     if (!lmn__type_is_number(&type) && type.kind != LMN__KIND_NULL)
         return lmn__bind_fail(binder, arg[0]->place, LMN_E_INVALID,
                               "expected a number, not a value of type %s",
                               lmn__type_text(&type, text));
+    if (count > 1)
+        return bind_digits(binder, place, arg, term_out);
     if (choice != ABSOLUTE && lmn__type_is_integer(&type)) {
         *term_out = arg[0];
         return LMN_OK;
@@ -237,106 +269,6 @@ static enum lmn_status bind_keep(struct lmn__binder *binder, uint32_t place, int
     return st;
 }
 
-static enum lmn_status bind_coalesce(struct lmn__binder *binder, uint32_t place, int32_t choice,
-                                     struct lmn__term **arg, uint32_t count,
-                                     struct lmn__term **term_out)
-{
-    enum lmn_status st = lmn__bind_unify(binder, place, "choose between", arg, count);
-
-    (void)choice;
-    if (st != LMN_OK)
-        return st;
-    if (lmn__type_form(&arg[0]->type) == LMN__FORM_SLOT)
-        return lmn__bind_fail(binder, place, LMN_E_UNSUPPORTED,
-                              "a choice between lists or structs");
-    st = lmn__bind_term(binder, LMN__OP_COALESCE, place, arg, count, term_out);
-    if (st == LMN_OK)
-        (*term_out)->type = arg[0]->type;
-    return st;
-}
-
-/* The greatest (`choice` 1) or least argument that is not null. */
-static enum lmn_status extreme_kernel(struct lmn__frame *frame, const struct lmn__term *term,
-                                      const struct lmn__vector *arg, uint32_t rows,
-                                      struct lmn__vector *out)
-{
-    enum lmn__form form = lmn__type_form(&term->type);
-    uint32_t width = lmn__form_bytes(form);
-    uint8_t *values, *validity;
-    enum lmn_status st = lmn__frame_take(frame, form, rows, &values);
-
-    if (st == LMN_OK)
-        st = lmn__frame_bits(frame, rows, &validity);
-    if (st != LMN_OK)
-        return st;
-    memset(values, 0, (size_t)rows * width);
-    for (uint32_t i = 0; i < rows; i++) {
-        uint8_t *best = values + (size_t)i * width;
-        bool found = false;
-
-        for (uint32_t k = 0; k < term->child_count; k++) {
-            const uint8_t *value = (const uint8_t *)arg[k].values +
-                                   (size_t)lmn__vector_at(&arg[k], i) * width;
-
-            if (lmn__vector_is_null(&arg[k], i) ||
-                (found && (lmn__compare_values(form, value, best) > 0) != (term->choice == 1)))
-                continue;
-            memcpy(best, value, width);
-            found = true;
-        }
-        lmn__bit_put(validity, i, found);
-    }
-    out->values = values;
-    out->validity = validity;
-    return LMN_OK;
-}
-
-static enum lmn_status bind_extreme(struct lmn__binder *binder, uint32_t place, int32_t choice,
-                                    struct lmn__term **arg, uint32_t count,
-                                    struct lmn__term **term_out)
-{
-    char text[LMN__TYPE_TEXT_BYTES];
-    enum lmn_status st = lmn__bind_unify(binder, place, "compare", arg, count);
-
-    if (st != LMN_OK)
-        return st;
-    if (lmn__form_bytes(lmn__type_form(&arg[0]->type)) == 0 ||
-        lmn__type_form(&arg[0]->type) == LMN__FORM_SLOT)
-        return lmn__bind_fail(binder, place, LMN_E_UNSUPPORTED, "the extremes of values of type %s",
-                              lmn__type_text(&arg[0]->type, text));
-    st = lmn__bind_call(binder, place, extreme_kernel, &arg[0]->type, arg, count, term_out);
-    if (st == LMN_OK) {
-        (*term_out)->choice = choice;
-        (*term_out)->own_nulls = true;
-    }
-    return st;
-}
-
-/* nullif(a, b) is a CASE: null where they are equal, a otherwise. */
-static enum lmn_status bind_nullif(struct lmn__binder *binder, uint32_t place, int32_t choice,
-                                   struct lmn__term **arg, uint32_t count,
-                                   struct lmn__term **term_out)
-{
-    const struct lmn__type condition = lmn__type_plain(LMN__KIND_BOOL);
-    struct lmn__term *pair[2] = { arg[0], arg[1] }, *part[3];
-    enum lmn_status st = lmn__bind_unify(binder, place, "compare", pair, 2);
-
-    (void)choice;
-    (void)count;
-    if (st == LMN_OK && lmn__type_form(&pair[0]->type) == LMN__FORM_SLOT)
-        return lmn__bind_fail(binder, place, LMN_E_UNSUPPORTED, "comparing lists or structs");
-    if (st == LMN_OK)
-        st = lmn__bind_call(binder, place, lmn__compare_kernel, &condition, pair, 2, &part[0]);
-    if (st == LMN_OK)
-        st = lmn__bind_constant(binder, place, &arg[0]->type, NULL, &part[1]);
-    part[2] = arg[0];
-    if (st == LMN_OK)
-        st = lmn__bind_term(binder, LMN__OP_CASE, place, part, 3, term_out);
-    if (st == LMN_OK)
-        (*term_out)->type = arg[0]->type;
-    return st;
-}
-
 #define REAL(NAME, CHOICE) LMN__KERNEL_FUNCTION(NAME, 1, 1, "d>d", real_kernel, CHOICE)
 
 const struct lmn__function lmn__number_functions[] = {
@@ -353,28 +285,30 @@ const struct lmn__function lmn__number_functions[] = {
     REAL("asin", ARC_SINE),
     REAL("acos", ARC_COSINE),
     REAL("atan", ARC_TANGENT),
+    REAL("sinh", HYPERBOLIC_SINE),
+    REAL("cosh", HYPERBOLIC_COSINE),
+    REAL("tanh", HYPERBOLIC_TANGENT),
+    REAL("asinh", AREA_SINE),
+    REAL("acosh", AREA_COSINE),
+    REAL("atanh", AREA_TANGENT),
     REAL("degrees", DEGREES),
     REAL("radians", RADIANS),
     LMN__BOUND_FUNCTION("pi", 0, 0, bind_pi, 0),
     LMN__KERNEL_FUNCTION("power", 2, 2, "dd>d", reals_kernel, POWER),
     LMN__KERNEL_FUNCTION("pow", 2, 2, "dd>d", reals_kernel, POWER),
     LMN__KERNEL_FUNCTION("atan2", 2, 2, "dd>d", reals_kernel, ARC_TANGENT_2),
+    LMN__KERNEL_FUNCTION("nanvl", 2, 2, "dd>d", reals_kernel, UNLESS_NAN),
     LMN__KERNEL_FUNCTION("log", 1, 2, "dd>d", log_kernel, 0),
     LMN__KERNEL_FUNCTION("round", 1, 2, "di>d", round_kernel, 0),
     LMN__KERNEL_FUNCTION("sign", 1, 1, "d>d", sign_kernel, 0),
     LMN__KERNEL_FUNCTION("signum", 1, 1, "d>d", sign_kernel, 0),
-    LMN__KERNEL_FUNCTION("isnan", 1, 1, "d>b", isnan_kernel, 0),
-    LMN__KERNEL_FUNCTION("isinf", 1, 1, "d>b", isnan_kernel, 1),
+    LMN__KERNEL_FUNCTION("isnan", 1, 1, "d>b", isnan_kernel, IS_NAN),
+    LMN__KERNEL_FUNCTION("isinf", 1, 1, "d>b", isnan_kernel, IS_INFINITE),
+    LMN__KERNEL_FUNCTION("iszero", 1, 1, "d>b", isnan_kernel, IS_ZERO),
     LMN__BOUND_FUNCTION("floor", 1, 1, bind_keep, FLOOR),
     LMN__BOUND_FUNCTION("ceil", 1, 1, bind_keep, CEILING),
     LMN__BOUND_FUNCTION("ceiling", 1, 1, bind_keep, CEILING),
-    LMN__BOUND_FUNCTION("trunc", 1, 1, bind_keep, TRUNCATE),
+    LMN__BOUND_FUNCTION("trunc", 1, 2, bind_keep, TRUNCATE),
     LMN__BOUND_FUNCTION("abs", 1, 1, bind_keep, ABSOLUTE),
-    LMN__BOUND_FUNCTION("coalesce", 1, LMN__ARGUMENTS_MAX, bind_coalesce, 0),
-    LMN__BOUND_FUNCTION("ifnull", 2, 2, bind_coalesce, 0),
-    LMN__BOUND_FUNCTION("nvl", 2, 2, bind_coalesce, 0),
-    LMN__BOUND_FUNCTION("nullif", 2, 2, bind_nullif, 0),
-    LMN__BOUND_FUNCTION("greatest", 1, LMN__ARGUMENTS_MAX, bind_extreme, 1),
-    LMN__BOUND_FUNCTION("least", 1, LMN__ARGUMENTS_MAX, bind_extreme, 0),
     { 0 },
 };

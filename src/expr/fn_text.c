@@ -381,6 +381,7 @@ const struct lmn__function lmn__text_functions[] = {
     LMN__KERNEL_FUNCTION("contains", 2, 2, "ss>b", test_kernel, TEST_INSIDE),
     LMN__KERNEL_FUNCTION("strpos", 2, 2, "ss>i", strpos_kernel, 0),
     LMN__KERNEL_FUNCTION("instr", 2, 2, "ss>i", strpos_kernel, 0),
+    LMN__KERNEL_FUNCTION("position", 2, 2, "ss>i", strpos_kernel, 0),
     LMN__TEXT_FUNCTION("replace", 3, 3, "sss>s", replace_row, 0),
     LMN__TEXT_FUNCTION("reverse", 1, 1, "s>s", reverse, 0),
     LMN__TEXT_FUNCTION("split_part", 3, 3, "ssi>s", split_row, 0),

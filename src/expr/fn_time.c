@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Parts of dates and timestamps. A timestamp with a zone shows the clock of that zone. */
-#include "expr/arithmetic.h"
 #include "expr/calendar.h"
 #include "expr/function.h"
 #include "expr/zone.h"
@@ -22,6 +21,7 @@ enum part {
     PART_WEEKDAY,
     PART_ISO_WEEKDAY,
     PART_YEAR_DAY,
+    PART_ISO_YEAR,
     PART_EPOCH
 };
 
@@ -46,6 +46,7 @@ static const struct {
     { "dow", PART_WEEKDAY },
     { "isodow", PART_ISO_WEEKDAY },
     { "doy", PART_YEAR_DAY },
+    { "isoyear", PART_ISO_YEAR },
     { "epoch", PART_EPOCH },
 };
 
@@ -88,18 +89,19 @@ static struct moment moment_of(const struct clock *clock, int64_t value)
 }
 
 /* The week that ISO 8601 counts: that of the year which holds its Thursday. */
-static int64_t iso_week(int64_t days)
+static int64_t iso_week(int64_t days, int64_t *year_out)
 {
     int64_t thursday = days - lmn__floor_rest(days + 3, 7) + 3;
-    struct lmn__civil civil = lmn__civil_from_days(thursday);
 
-    return (thursday - lmn__days_from_civil(civil.year, 1, 1)) / 7 + 1;
+    *year_out = lmn__civil_from_days(thursday).year;
+    return (thursday - lmn__days_from_civil(*year_out, 1, 1)) / 7 + 1;
 }
 
 static int64_t part_of(enum part part, const struct moment *moment)
 {
     struct lmn__civil civil = lmn__civil_from_days(moment->days);
-    int64_t second = moment->seconds % 60;
+    int64_t second = moment->seconds % 60, iso_year;
+    int64_t week = iso_week(moment->days, &iso_year);
 
     switch (part) {
     case PART_YEAR:
@@ -109,7 +111,7 @@ static int64_t part_of(enum part part, const struct moment *moment)
     case PART_MONTH:
         return civil.month;
     case PART_WEEK:
-        return iso_week(moment->days);
+        return week;
     case PART_DAY:
         return civil.day;
     case PART_HOUR:
@@ -126,6 +128,8 @@ static int64_t part_of(enum part part, const struct moment *moment)
         return second * 1000000000 + moment->nanos;
     case PART_WEEKDAY:
         return lmn__floor_rest(moment->days + 4, 7);
+    case PART_ISO_YEAR:
+        return iso_year;
     case PART_ISO_WEEKDAY:
         return lmn__floor_rest(moment->days + 3, 7) + 1;
     default:
@@ -354,107 +358,14 @@ static enum lmn_status bind_trunc(struct lmn__binder *binder, uint32_t place, in
     return st;
 }
 
-/* Seconds with fractions as nanoseconds. */
-static enum lmn_status scale_seconds(struct lmn__binder *binder, uint32_t place,
-                                     struct lmn__term **term)
-{
-    const struct lmn__type real = lmn__type_plain(LMN__KIND_F64);
-    const struct lmn__type whole = lmn__type_plain(LMN__KIND_I64);
-    const double rate = 1e9;
-    struct lmn__term *pair[2] = { *term, NULL };
-    enum lmn_status st = lmn__bind_convert(binder, &pair[0], &real, LMN__CONVERT_CAST);
-
-    if (st == LMN_OK)
-        st = lmn__bind_constant(binder, place, &real, &rate, &pair[1]);
-    if (st == LMN_OK)
-        st = lmn__bind_call(binder, place, lmn__arithmetic_kernel, &real, pair, 2, term);
-    if (st != LMN_OK)
-        return st;
-    (*term)->choice = '*';
-    st = lmn__bind_fold(binder, term);
-    return st == LMN_OK ? lmn__bind_convert(binder, term, &whole, LMN__CONVERT_CAST) : st;
-}
-
-/* to_timestamp(x) and its kin: numbers count seconds, or the unit of the name. */
-static enum lmn_status bind_to(struct lmn__binder *binder, uint32_t place, int32_t choice,
-                               struct lmn__term **arg, uint32_t count, struct lmn__term **term_out)
-{
-    struct lmn__type counted = { .kind = LMN__KIND_TIMESTAMP, .unit = (enum lmn__unit)choice };
-    const struct lmn__type stamp = { .kind = LMN__KIND_TIMESTAMP,
-                                     .unit = choice == LMN__UNIT_S ? LMN__UNIT_NS
-                                                                   : (enum lmn__unit)choice };
-    enum lmn_status st = LMN_OK;
-
-    (void)count;
-    *term_out = arg[0];
-    (*term_out)->place = place;
-    if (lmn__type_is_float(&arg[0]->type) && choice == LMN__UNIT_S) {
-        st = scale_seconds(binder, place, term_out);
-        counted.unit = LMN__UNIT_NS;
-    }
-    if (st == LMN_OK && lmn__type_is_integer(&(*term_out)->type))
-        st = lmn__bind_convert(binder, term_out, &counted, LMN__CONVERT_CAST);
-    return st == LMN_OK ? lmn__bind_convert(binder, term_out, &stamp, LMN__CONVERT_CAST) : st;
-}
-
-static enum lmn_status bind_to_date(struct lmn__binder *binder, uint32_t place, int32_t choice,
-                                    struct lmn__term **arg, uint32_t count,
-                                    struct lmn__term **term_out)
-{
-    const struct lmn__type day = lmn__type_plain(LMN__KIND_DATE32);
-
-    (void)choice;
-    (void)count;
-    *term_out = arg[0];
-    (*term_out)->place = place;
-    return lmn__bind_convert(binder, term_out, &day, LMN__CONVERT_CAST);
-}
-
-/* now() and current_date(): the time of the binding. */
-static enum lmn_status bind_now(struct lmn__binder *binder, uint32_t place, int32_t choice,
-                                struct lmn__term **arg, uint32_t count, struct lmn__term **term_out)
-{
-    const struct lmn__type stamp = { .kind = LMN__KIND_TIMESTAMP,
-                                     .unit = LMN__UNIT_NS,
-                                     .zone = "UTC" };
-    const struct lmn__type day = lmn__type_plain(LMN__KIND_DATE32);
-    int32_t days = (int32_t)lmn__floor_div(binder->now_ns, DAY_SECONDS * 1000000000ll);
-
-    (void)arg;
-    (void)count;
-    if (choice != 0)
-        return lmn__bind_constant(binder, place, &day, &days, term_out);
-    return lmn__bind_constant(binder, place, &stamp, &binder->now_ns, term_out);
-}
-
 #define BOUND(NAME, COUNT, BIND, CHOICE) LMN__BOUND_FUNCTION(NAME, COUNT, COUNT, BIND, CHOICE)
-#define CLOCK(NAME, CHOICE)                                                                        \
-    { .name = NAME, .bind = bind_now, .choice = CHOICE, .reads_clock = true }
 
 const struct lmn__function lmn__time_functions[] = {
-    BOUND("date_part", 2, bind_date_part, 0),
-    BOUND("datepart", 2, bind_date_part, 0),
-    BOUND("date_trunc", 2, bind_trunc, 0),
-    BOUND("datetrunc", 2, bind_trunc, 0),
-    BOUND("year", 1, bind_part, PART_YEAR),
-    BOUND("quarter", 1, bind_part, PART_QUARTER),
-    BOUND("month", 1, bind_part, PART_MONTH),
-    BOUND("week", 1, bind_part, PART_WEEK),
-    BOUND("day", 1, bind_part, PART_DAY),
-    BOUND("hour", 1, bind_part, PART_HOUR),
-    BOUND("minute", 1, bind_part, PART_MINUTE),
-    BOUND("second", 1, bind_part, PART_SECOND),
-    BOUND("epoch", 1, bind_part, PART_EPOCH),
-    BOUND("to_timestamp", 1, bind_to, LMN__UNIT_S),
-    BOUND("to_timestamp_seconds", 1, bind_to, LMN__UNIT_S),
-    BOUND("from_unixtime", 1, bind_to, LMN__UNIT_S),
-    BOUND("to_timestamp_millis", 1, bind_to, LMN__UNIT_MS),
-    BOUND("to_timestamp_micros", 1, bind_to, LMN__UNIT_US),
-    BOUND("to_timestamp_nanos", 1, bind_to, LMN__UNIT_NS),
-    BOUND("to_date", 1, bind_to_date, 0),
-    CLOCK("now", 0),
-    CLOCK("current_timestamp", 0),
-    CLOCK("current_date", 1),
-    CLOCK("today", 1),
-    { 0 },
+    BOUND("date_part", 2, bind_date_part, 0),   BOUND("datepart", 2, bind_date_part, 0),
+    BOUND("date_trunc", 2, bind_trunc, 0),      BOUND("datetrunc", 2, bind_trunc, 0),
+    BOUND("year", 1, bind_part, PART_YEAR),     BOUND("quarter", 1, bind_part, PART_QUARTER),
+    BOUND("month", 1, bind_part, PART_MONTH),   BOUND("week", 1, bind_part, PART_WEEK),
+    BOUND("day", 1, bind_part, PART_DAY),       BOUND("hour", 1, bind_part, PART_HOUR),
+    BOUND("minute", 1, bind_part, PART_MINUTE), BOUND("second", 1, bind_part, PART_SECOND),
+    BOUND("epoch", 1, bind_part, PART_EPOCH),   { 0 },
 };

@@ -6,15 +6,19 @@
 #include "expr/text_rows.h"
 
 static const struct lmn__function *const tables[] = {
-    lmn__operator_functions, lmn__text_functions,   lmn__text_make_functions,
-    lmn__number_functions,   lmn__time_functions,   lmn__calendar_functions,
-    lmn__list_functions,     lmn__digest_functions, lmn__bits_functions,
-    lmn__regex_functions,    lmn__format_functions
+    lmn__operator_functions,    lmn__text_functions,       lmn__text_make_functions,
+    lmn__text_edit_functions,   lmn__number_functions,     lmn__whole_functions,
+    lmn__choice_functions,      lmn__time_functions,       lmn__time_make_functions,
+    lmn__calendar_functions,    lmn__list_functions,       lmn__list_edit_functions,
+    lmn__list_text_functions,   lmn__list_shape_functions, lmn__list_range_functions,
+    lmn__list_vector_functions, lmn__digest_functions,     lmn__bits_functions,
+    lmn__regex_functions,       lmn__format_functions,     lmn__type_functions,
+    lmn__struct_functions,      lmn__random_functions,
 };
 
-enum { TABLE_COUNT = sizeof tables / sizeof tables[0], NAMES_MAX = 256 };
+enum { TABLE_COUNT = sizeof tables / sizeof tables[0], NAMES_MAX = 400 };
 
-static const struct lmn__function *find(const char *name)
+static const struct lmn__function *find_exact(const char *name)
 {
     for (int i = 0; i < TABLE_COUNT; i++) {
         for (const struct lmn__function *function = tables[i]; function->name != NULL; function++) {
@@ -23,6 +27,24 @@ static const struct lmn__function *find(const char *name)
         }
     }
     return NULL;
+}
+
+enum { NAME_BYTES = 48 };
+
+/* A name that begins with list_ stands for the one with array_. */
+static const char *full_name(const char *name, char text[NAME_BYTES])
+{
+    if (strncmp(name, "list_", 5) != 0 || strlen(name) >= NAME_BYTES - 1)
+        return name;
+    snprintf(text, NAME_BYTES, "array_%s", name + 5);
+    return text;
+}
+
+static const struct lmn__function *find(const char *name)
+{
+    char text[NAME_BYTES];
+
+    return find_exact(full_name(name, text));
 }
 
 const char *lmn__syntax_clock(const struct lmn__syntax *syntax)
@@ -41,9 +63,14 @@ const char *lmn__syntax_clock(const struct lmn__syntax *syntax)
 
 static enum lmn_status no_function(struct lmn__binder *binder, const struct lmn__syntax *syntax)
 {
-    const char *names[NAMES_MAX];
+    const char *names[NAMES_MAX], *reason;
     uint32_t count = 0;
-    char near[200];
+    char near[200], text[NAME_BYTES];
+
+    reason = lmn__function_refused(full_name(syntax->name, text));
+    if (reason != NULL)
+        return lmn__bind_fail(binder, syntax->place, LMN_E_UNSUPPORTED,
+                              "there is no function %.64s(): %s", syntax->name, reason);
 
     for (int i = 0; i < TABLE_COUNT; i++) {
         for (const struct lmn__function *function = tables[i];

@@ -53,14 +53,30 @@ enum { LMN__ARGUMENTS_MAX = 255 };
 extern const struct lmn__function lmn__operator_functions[];
 extern const struct lmn__function lmn__text_functions[];
 extern const struct lmn__function lmn__text_make_functions[];
+extern const struct lmn__function lmn__text_edit_functions[];
 extern const struct lmn__function lmn__number_functions[];
+extern const struct lmn__function lmn__whole_functions[];
+extern const struct lmn__function lmn__choice_functions[];
 extern const struct lmn__function lmn__time_functions[];
+extern const struct lmn__function lmn__time_make_functions[];
 extern const struct lmn__function lmn__calendar_functions[];
 extern const struct lmn__function lmn__list_functions[];
+extern const struct lmn__function lmn__list_edit_functions[];
+extern const struct lmn__function lmn__list_text_functions[];
+extern const struct lmn__function lmn__list_shape_functions[];
+extern const struct lmn__function lmn__list_range_functions[];
+extern const struct lmn__function lmn__list_vector_functions[];
 extern const struct lmn__function lmn__digest_functions[];
 extern const struct lmn__function lmn__bits_functions[];
 extern const struct lmn__function lmn__regex_functions[];
 extern const struct lmn__function lmn__format_functions[];
+
+extern const struct lmn__function lmn__type_functions[];
+extern const struct lmn__function lmn__struct_functions[];
+extern const struct lmn__function lmn__random_functions[];
+
+/* Why there is no function of a name that users of other tools know; NULL for other names. */
+const char *lmn__function_refused(const char *name);
 
 /* A failure: "there is no string + int64". */
 enum lmn_status lmn__operator_refuse(struct lmn__binder *binder, uint32_t place, int32_t op,
@@ -75,5 +91,10 @@ enum lmn_status lmn__operator_refuse(struct lmn__binder *binder, uint32_t place,
 LMN_MUST_USE enum lmn_status lmn__interval_bind(struct lmn__binder *binder, uint32_t place,
                                                 int32_t op, struct lmn__term **arg, uint32_t count,
                                                 struct lmn__term **term_out);
+
+/* Timestamps of `unit` in the string arg[0], which follows one of the formats behind it. */
+LMN_MUST_USE enum lmn_status lmn__bind_time_read(struct lmn__binder *binder, uint32_t place,
+                                                 enum lmn__unit unit, struct lmn__term **arg,
+                                                 uint32_t count, struct lmn__term **term_out);
 
 #endif

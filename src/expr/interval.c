@@ -257,3 +257,10 @@ uint64_t lmn__interval_hash(const struct lmn__interval *interval)
 {
     return (uint64_t)nanos_of(interval) * 0x9e3779b97f4a7c15ull;
 }
+
+bool lmn__interval_opposite(const struct lmn__interval *interval, struct lmn__interval *out)
+{
+    return !__builtin_sub_overflow(0, interval->months, &out->months) &&
+           !__builtin_sub_overflow(0, interval->days, &out->days) &&
+           !__builtin_sub_overflow(0, interval->nanos, &out->nanos);
+}

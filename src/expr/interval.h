@@ -34,6 +34,9 @@ bool lmn__interval_is_unit(struct lmn__span word);
 /* -1, 0, 1, where a month counts 30 days and a day 24 hours. */
 int lmn__interval_compare(const struct lmn__interval *a, const struct lmn__interval *b);
 
+/* The opposite; false: it does not fit. */
+bool lmn__interval_opposite(const struct lmn__interval *interval, struct lmn__interval *out);
+
 /* Equal intervals have equal hashes. */
 uint64_t lmn__interval_hash(const struct lmn__interval *interval);
 

@@ -6,6 +6,7 @@
 #include "expr/list_make.h"
 #include "expr/list_value.h"
 #include "expr/load.h"
+#include "expr/text_rows.h"
 
 /* The list of row i: false when there is none to look into. */
 static bool list_of_row(const struct lmn__term *term, const struct lmn__vector *arg,
@@ -119,29 +120,38 @@ static enum lmn_status field_kernel(struct lmn__frame *frame, const struct lmn__
     return st;
 }
 
-enum lmn_status lmn__bind_list_field(struct lmn__binder *binder, const struct lmn__syntax *syntax,
-                                     struct lmn__term **term_out)
+enum lmn_status lmn__bind_struct_field(struct lmn__binder *binder, uint32_t place,
+                                       struct lmn__term *value, const char *name,
+                                       struct lmn__term **term_out)
 {
     char text[LMN__TYPE_TEXT_BYTES];
-    struct lmn__term *child;
     struct lmn__type type;
     uint32_t index;
-    enum lmn_status st = lmn__bind_syntax(binder, syntax->child[0], &child);
+    enum lmn_status st;
 
-    if (st != LMN_OK)
-        return st;
-    if (child->type.kind != LMN__KIND_STRUCT)
-        return lmn__bind_fail(binder, syntax->place, LMN_E_INVALID,
+    if (value->type.kind != LMN__KIND_STRUCT)
+        return lmn__bind_fail(binder, place, LMN_E_INVALID,
                               "a value of type %s has no field \"%.64s\"",
-                              lmn__type_text(&child->type, text), syntax->name);
-    st = lmn__bind_field(binder, syntax->place, child->type.schema, syntax->name, &index);
+                              lmn__type_text(&value->type, text), name);
+    st = lmn__bind_field(binder, place, value->type.schema, name, &index);
     if (st == LMN_OK)
-        st = lmn__type_from_schema(child->type.schema->children[index], &type, binder->err);
+        st = lmn__type_from_schema(value->type.schema->children[index], &type, binder->err);
     if (st == LMN_OK)
-        st = lmn__bind_call(binder, syntax->place, field_kernel, &type, &child, 1, term_out);
+        st = lmn__bind_call(binder, place, field_kernel, &type, &value, 1, term_out);
     if (st == LMN_OK)
         (*term_out)->choice = (int32_t)index;
     return st;
+}
+
+enum lmn_status lmn__bind_list_field(struct lmn__binder *binder, const struct lmn__syntax *syntax,
+                                     struct lmn__term **term_out)
+{
+    struct lmn__term *child;
+    enum lmn_status st = lmn__bind_syntax(binder, syntax->child[0], &child);
+
+    return st == LMN_OK
+               ? lmn__bind_struct_field(binder, syntax->place, child, syntax->name, term_out)
+               : st;
 }
 
 enum { HAS_ONE, HAS_ANY, HAS_ALL, POSITION };
@@ -223,7 +233,7 @@ static enum lmn_status has_kernel(struct lmn__frame *frame, const struct lmn__te
     return st;
 }
 
-/* Where in the list the value is; null when it is not there. */
+/* Where in the list the value is, from item arg[2] on; null when it is not there. */
 static enum lmn_status position_kernel(struct lmn__frame *frame, const struct lmn__term *term,
                                        const struct lmn__vector *arg, uint32_t rows,
                                        struct lmn__vector *out)
@@ -236,11 +246,16 @@ static enum lmn_status position_kernel(struct lmn__frame *frame, const struct lm
     if (st == LMN_OK)
         st = lmn__frame_own_validity(frame, rows, out, &validity);
     for (uint32_t i = 0; st == LMN_OK && i < rows; i++) {
+        int64_t first = term->child_count > 2 ? lmn__vector_i64(&arg[2], i) : 1;
+
         numbers[i] = 0;
-        if (list_of_row(term, arg, out, i, &from, &to))
-            st = find_value(frame, term, arg, 1, i, from, to, &numbers[i]);
+        if (list_of_row(term, arg, out, i, &from, &to) && first >= 1 &&
+            (uint64_t)first <= to - from)
+            st = find_value(frame, term, arg, 1, i, from + (uint64_t)first - 1, to, &numbers[i]);
         if (numbers[i] == 0)
             lmn__bit_clear(validity, i);
+        else
+            numbers[i] += first - 1;
     }
     out->values = numbers;
     return st;
@@ -310,7 +325,8 @@ enum lmn_status lmn__bind_list_has(struct lmn__binder *binder, uint32_t place, i
         return lmn__bind_fail(binder, place, LMN_E_UNSUPPORTED, "searching lists of nested values");
     type->schema = arg[0]->type.schema->children[0];
     for (uint32_t i = 1; st == LMN_OK && i < count; i++)
-        st = as_item(binder, &child[i], type);
+        st = position && i == 2 ? lmn__bind_number(binder, &child[i], "where a search begins")
+                                : as_item(binder, &child[i], type);
     if (st == LMN_OK)
         st = lmn__bind_call(binder, place, position ? position_kernel : has_kernel, &result, child,
                             count, term_out);

@@ -22,6 +22,11 @@ LMN_MUST_USE enum lmn_status lmn__bind_list_field(struct lmn__binder *binder,
                                                   const struct lmn__syntax *syntax,
                                                   struct lmn__term **term_out);
 
+/* The field `name` of `value`. */
+LMN_MUST_USE enum lmn_status lmn__bind_struct_field(struct lmn__binder *binder, uint32_t place,
+                                                    struct lmn__term *value, const char *name,
+                                                    struct lmn__term **term_out);
+
 /*
  * array_has, array_has_any, array_has_all (`choice` 0, 1, 2), array_position (3); array_length, and
  * whether that is 0 (`choice` 1).

@@ -46,16 +46,28 @@ static int64_t place_of(int64_t number, uint32_t count)
     return number >= 0 ? number : number < -(int64_t)count ? 0 : count + number + 1;
 }
 
-static void keep_slice(struct pick *pick, const struct lmn__vector *arg, uint32_t row)
+/* Every arg[3]rd item from arg[1] to arg[2]; below zero backwards, from an item that there is. */
+static enum lmn_status keep_slice(struct lmn__frame *frame, const struct lmn__term *term,
+                                  const struct lmn__vector *arg, uint32_t row, struct pick *pick)
 {
-    uint32_t count = pick->order.list[0].count;
-    int64_t from = place_of(lmn__vector_i64(&arg[1], row), count);
-    int64_t to = place_of(lmn__vector_i64(&arg[2], row), count);
+    int64_t count = pick->order.list[0].count;
+    int64_t from = place_of(lmn__vector_i64(&arg[1], row), (uint32_t)count);
+    int64_t to = place_of(lmn__vector_i64(&arg[2], row), (uint32_t)count);
+    int64_t step = term->child_count > 3 ? lmn__vector_i64(&arg[3], row) : 1;
 
-    from = from < 1 ? 1 : from;
-    to = to > count ? count : to;
-    if (from <= to)
-        keep_range(pick, 0, (uint32_t)from - 1, (uint32_t)to);
+    if (step == 0)
+        return lmn__frame_fail(frame, term, row, "array_slice() takes no step of 0");
+    if (step > 0) {
+        from = from < 1 ? 1 : from;
+        to = to > count ? count : to;
+    } else {
+        to = from > count ? from + 1 : to < 1 ? 1 : to;
+    }
+    /* A step beyond the list ends it: no sum of the two overflows. */
+    step = step > count ? count + 1 : step < -count ? -count - 1 : step;
+    for (; step > 0 ? from <= to : from >= to; from += step)
+        keep(pick, 0, (uint32_t)from - 1);
+    return LMN_OK;
 }
 
 /* Items by what they are equal to. */
@@ -99,8 +111,7 @@ static enum lmn_status choose(struct lmn__frame *frame, const struct lmn__term *
             keep(pick, 0, i);
         return LMN_OK;
     case LMN__LIST_SLICE:
-        keep_slice(pick, arg, row);
-        return LMN_OK;
+        return keep_slice(frame, term, arg, row, pick);
     case LMN__LIST_POP_FRONT:
         keep_range(pick, 0, 1, count);
         return LMN_OK;

@@ -371,7 +371,7 @@ static enum lmn_status parse_word(struct lmn__parser *parser, struct lmn__syntax
         return st != LMN_OK ? st : parse_name(parser, word, node_out);
     if (lmn__token_is(&word, "cast") || lmn__token_is(&word, "try_cast"))
         return parse_cast(parser, &word, node_out);
-    if (lmn__token_is(&word, "make_array"))
+    if (lmn__token_is(&word, "make_array") || lmn__token_is(&word, "make_list"))
         return parse_list(parser, word.place, ')', node_out);
     st = parse_call(parser, &word, node_out);
     if (st == LMN_OK && parser->token.kind == LMN__TOKEN_STRING)

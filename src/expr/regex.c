@@ -13,7 +13,6 @@ enum { PROGRAM_MAX = 20000 };
 
 struct compiler {
     struct lmn__regex_reader reader;
-    bool fold;
     struct lmn__regex_program *program;
     uint32_t room;
 };
@@ -206,6 +205,10 @@ bool lmn__regex_asserted(struct lmn__span text, int32_t assertion, size_t at)
         return at == 0;
     if (assertion == LMN__REGEX_END)
         return at == text.len;
+    if (assertion == LMN__REGEX_LINE_START)
+        return at == 0 || text.data[at - 1] == '\n';
+    if (assertion == LMN__REGEX_LINE_END)
+        return at == text.len || text.data[at] == '\n';
     while (before > 0 && (text.data[--before] & 0xc0) == 0x80)
         ;
     word_before = at > 0 && lmn__regex_is_word(lmn__utf8_decode(
@@ -272,8 +275,7 @@ static bool matches(struct run *run)
             uint32_t place = run->now.place[i];
             const struct lmn__regex_instruction *instruction = &run->program->instruction[place];
 
-            if (instruction->op == LMN__REGEX_OP_SET &&
-                lmn__regex_set_has(instruction->set, run->program->fold, c) &&
+            if (instruction->op == LMN__REGEX_OP_SET && lmn__regex_set_has(instruction->set, c) &&
                 add_thread(run, &run->next, place + 1, at))
                 return true;
         }
@@ -319,14 +321,12 @@ static enum lmn_status take_flags(struct compiler *compiler, const struct lmn__t
         lmn__term_is_null(flags))
         return lmn__regex_refuse(&compiler->reader, "has flags that are no constant string");
     for (size_t i = 0; i < text->len; i++) {
-        compiler->fold = compiler->fold || text->data[i] == 'i';
-        compiler->reader.dot_all = compiler->reader.dot_all || text->data[i] == 's';
         if (text->data[i] == 'g' && global_out != NULL)
             *global_out = true;
-        else if (text->data[i] != 'i' && text->data[i] != 's')
+        else if (!lmn__regex_flag(&compiler->reader.flags, text->data[i], true))
             return lmn__regex_refuse(&compiler->reader, global_out != NULL
-                                                            ? "has flags other than g, i and s"
-                                                            : "has flags other than i and s");
+                                                            ? "has flags other than g, i, m and s"
+                                                            : "has flags other than i, m and s");
     }
     return LMN_OK;
 }
@@ -338,15 +338,15 @@ static enum lmn_status program_new(struct compiler *compiler, const struct lmn__
     enum lmn_status st;
 
     compiler->reader.text = *(const struct lmn__span *)pattern->constant.values;
-    if (compiler->reader.text.len >= 4 && memcmp(compiler->reader.text.data, "(?i)", 4) == 0) {
-        compiler->fold = true;
-        compiler->reader.at = 4;
-    }
     st = lmn__regex_parse(&compiler->reader, &root);
     compiler->program = lmn__arena_alloc(compiler->reader.binder->arena, sizeof *compiler->program);
     if (compiler->program == NULL)
         return lmn__bind_no_memory(compiler->reader.binder);
-    compiler->program->fold = compiler->fold;
+    compiler->program->group_count = compiler->reader.group_count;
+    compiler->program->place_count = 2 * (compiler->reader.group_count < LMN__REGEX_GROUPS_MAX
+                                              ? compiler->reader.group_count + 1
+                                              : LMN__REGEX_GROUPS_MAX);
+    memcpy(compiler->program->name, compiler->reader.name, sizeof compiler->reader.name);
     if (st == LMN_OK)
         st = compile(compiler, root);
     return st == LMN_OK ? emit(compiler, LMN__REGEX_OP_MATCH, &at) : st;

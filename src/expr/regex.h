@@ -10,9 +10,10 @@
 #include "expr/bind.h"
 
 /*
- * regexp_like(text, pattern [, flags]). The pattern is a constant. Flags: i, s.
+ * regexp_like(text, pattern [, flags]). The pattern is a constant. Flags: i, m, s.
  *
- *     . [abc] [^a-z] \d \w \s \b ^ $ (...) (?:...) | * + ? {2,5} and their lazy forms
+ *     . [abc] [^a-z] [[:alpha:]] \d \w \s \b \A \z \x41 ^ $ | * + ? {2,5} and their lazy forms
+ *     (...) (?:...) (?<name>...) (?i) (?i:...)
  */
 LMN_MUST_USE enum lmn_status lmn__bind_regex(struct lmn__binder *binder, uint32_t place,
                                              int32_t choice, struct lmn__term **arg, uint32_t count,

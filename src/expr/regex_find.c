@@ -12,7 +12,7 @@ struct threads {
     uint32_t count;
     uint32_t *at;    /* in the program */
     uint32_t *index; /* of an instruction in `at`, when it is there */
-    size_t *place;   /* LMN__REGEX_PLACES each */
+    size_t *place;   /* program->place_count each */
 };
 
 /* An instruction to go to, or a place to be set back to what it was. */
@@ -29,7 +29,7 @@ struct lmn__regex_finder {
 };
 
 static enum lmn_status threads_init(struct lmn__frame *frame, struct threads *threads,
-                                    uint64_t count)
+                                    uint64_t count, uint32_t places)
 {
     enum lmn_status st = lmn__slate_take(frame->slate, count * sizeof *threads->at, &threads->at,
                                          frame->err);
@@ -39,8 +39,8 @@ static enum lmn_status threads_init(struct lmn__frame *frame, struct threads *th
         st = lmn__slate_take(frame->slate, count * sizeof *threads->index, &threads->index,
                              frame->err);
     if (st == LMN_OK)
-        st = lmn__slate_take(frame->slate, count * LMN__REGEX_PLACES * sizeof *threads->place,
-                             &threads->place, frame->err);
+        st = lmn__slate_take(frame->slate, count * places * sizeof *threads->place, &threads->place,
+                             frame->err);
     if (st == LMN_OK)
         memset(threads->index, 0, count * sizeof *threads->index);
     return st;
@@ -57,9 +57,9 @@ enum lmn_status lmn__regex_finder_new(struct lmn__frame *frame,
     if (st != LMN_OK)
         return st;
     finder->program = program;
-    st = threads_init(frame, &finder->now, count);
+    st = threads_init(frame, &finder->now, count, program->place_count);
     if (st == LMN_OK)
-        st = threads_init(frame, &finder->next, count);
+        st = threads_init(frame, &finder->next, count, program->place_count);
     if (st == LMN_OK)
         st = lmn__slate_take(frame->slate, (3 * count + 3) * sizeof *finder->stack, &finder->stack,
                              frame->err);
@@ -79,7 +79,7 @@ static void add(struct lmn__regex_finder *finder, struct threads *threads, uint3
                 struct lmn__span text, size_t at, size_t *place)
 {
     struct step *stack = finder->stack;
-    uint32_t used = 0;
+    uint32_t used = 0, places = finder->program->place_count;
 
     stack[used++] = (struct step){ .number = number };
     while (used != 0) {
@@ -94,8 +94,7 @@ static void add(struct lmn__regex_finder *finder, struct threads *threads, uint3
             continue;
         instruction = &finder->program->instruction[step.number];
         threads->index[step.number] = threads->count;
-        memcpy(threads->place + (size_t)threads->count * LMN__REGEX_PLACES, place,
-               LMN__REGEX_PLACES * sizeof *place);
+        memcpy(threads->place + (size_t)threads->count * places, place, places * sizeof *place);
         threads->at[threads->count++] = step.number;
         if (instruction->op == LMN__REGEX_OP_SPLIT)
             stack[used++] = (struct step){ .number = instruction->y };
@@ -116,7 +115,7 @@ static void add(struct lmn__regex_finder *finder, struct threads *threads, uint3
 static bool advance(struct lmn__regex_finder *finder, struct lmn__span text, size_t at,
                     uint32_t *bytes, size_t *place_out)
 {
-    uint32_t c = 0;
+    uint32_t c = 0, places = finder->program->place_count;
 
     *bytes = 0;
     if (at < text.len)
@@ -125,15 +124,15 @@ static bool advance(struct lmn__regex_finder *finder, struct lmn__span text, siz
     for (uint32_t i = 0; i < finder->now.count; i++) {
         uint32_t number = finder->now.at[i];
         const struct lmn__regex_instruction *instruction = &finder->program->instruction[number];
-        size_t *place = finder->now.place + (size_t)i * LMN__REGEX_PLACES;
+        size_t *place = finder->now.place + (size_t)i * places;
 
         if (instruction->op == LMN__REGEX_OP_MATCH) {
-            memcpy(place_out, place, LMN__REGEX_PLACES * sizeof *place);
+            memcpy(place_out, place, places * sizeof *place);
             place_out[1] = at;
             return true;
         }
         if (instruction->op == LMN__REGEX_OP_SET && at < text.len &&
-            lmn__regex_set_has(instruction->set, finder->program->fold, c))
+            lmn__regex_set_has(instruction->set, c))
             add(finder, &finder->next, number + 1, text, at + *bytes, place);
     }
     return false;
@@ -146,6 +145,8 @@ bool lmn__regex_find(struct lmn__regex_finder *finder, struct lmn__span text, si
     uint32_t bytes;
 
     finder->now.count = 0;
+    for (int i = 0; i < LMN__REGEX_PLACES; i++)
+        place_out[i] = SIZE_MAX;
     for (size_t at = from;; at += bytes) {
         struct threads swap;
 

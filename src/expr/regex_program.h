@@ -27,7 +27,9 @@ struct lmn__regex_instruction {
 };
 
 struct lmn__regex_program {
-    bool fold;
+    uint32_t group_count; /* without that of the whole match */
+    struct lmn__span name[LMN__REGEX_GROUPS_MAX];
+    uint32_t place_count; /* that are kept */
     uint32_t count;
     struct lmn__regex_instruction *instruction;
 };

@@ -2,7 +2,8 @@
 /*
  * either := join { "|" join }
  * join   := { one [count] }
- * one    := character | "." | "[" set "]" | "\" escape | "^" | "$" | "(" either ")"
+ * one    := character | "." | "[" set "]" | "\" escape | "^" | "$" | "(" [kind] either ")"
+ * kind   := "?:" | "?<name>" | "?P<name>" | "?flags:"; "(?flags)" holds for what follows
  */
 #include "expr/regex_tree.h"
 
@@ -125,6 +126,27 @@ static enum lmn_status add_class(struct lmn__regex_reader *reader, uint32_t lett
     return st;
 }
 
+/* Behind "\\x" or "\\u": two or four hex digits, or any between braces. */
+static enum lmn_status parse_hex(struct lmn__regex_reader *reader, uint32_t digits, uint32_t *out)
+{
+    bool braces = peek(reader) == '{';
+    uint32_t count = 0;
+
+    *out = 0;
+    reader->at += braces;
+    for (digits = braces ? 6 : digits; count < digits; count++, reader->at++) {
+        uint8_t c = peek(reader), letter = (uint8_t)((c | 0x20) - 'a');
+
+        if ((c < '0' || c > '9') && letter >= 6)
+            break;
+        *out = *out * 16 + (uint32_t)(c <= '9' ? c - '0' : letter + 10);
+    }
+    if (braces ? count == 0 || peek(reader) != '}' : count != digits)
+        return lmn__regex_refuse(reader, "has an escape without its hex digits");
+    reader->at += braces;
+    return LMN_OK;
+}
+
 /* The character that an escaped one stands for. */
 static enum lmn_status escaped(struct lmn__regex_reader *reader, uint32_t c, uint32_t *out)
 {
@@ -132,11 +154,40 @@ static enum lmn_status escaped(struct lmn__regex_reader *reader, uint32_t c, uin
     const char *found = c != 0 && c < 0x80 ? strchr(from, (int)c) : NULL;
 
     *out = c;
+    if (c == 'x' || c == 'u')
+        return parse_hex(reader, c == 'x' ? 2 : 4, out);
     if (found != NULL)
         *out = (uint8_t)to[found - from];
     else if (c < 0x80 && ((c >= '0' && c <= '9') || ((c | 0x20) >= 'a' && (c | 0x20) <= 'z')))
         return lmn__regex_refuse(reader, "has an escape that is not known here");
     return LMN_OK;
+}
+
+/* Behind "[:" in a set: a class of ASCII characters by its name. */
+static enum lmn_status parse_class(struct lmn__regex_reader *reader, struct lmn__regex_set *set)
+{
+    static const struct {
+        const char *name, *ranges;
+    } classes[] = {
+        { "alpha:]", "AZaz" },    { "digit:]", "09" },       { "alnum:]", "09AZaz" },
+        { "upper:]", "AZ" },      { "lower:]", "az" },       { "space:]", "\t\r  " },
+        { "blank:]", "\t\t  " },  { "punct:]", "!/:@[`{~" }, { "xdigit:]", "09AFaf" },
+        { "word:]", "09AZ__az" }, { "graph:]", "!~" },       { "print:]", " ~" },
+    };
+    enum lmn_status st = LMN_OK;
+
+    for (size_t i = 0; i < sizeof classes / sizeof classes[0]; i++) {
+        size_t len = strlen(classes[i].name);
+
+        if (reader->text.len - reader->at < len ||
+            memcmp(reader->text.data + reader->at, classes[i].name, len) != 0)
+            continue;
+        reader->at += len;
+        for (const char *range = classes[i].ranges; st == LMN_OK && *range != 0; range += 2)
+            st = set_add(reader, set, (uint8_t)range[0], (uint8_t)range[1]);
+        return st;
+    }
+    return lmn__regex_refuse(reader, "names a class of characters that is not known here");
 }
 
 /* Behind '[' */
@@ -154,9 +205,11 @@ static enum lmn_status parse_set(struct lmn__regex_reader *reader, struct lmn__r
         if (!more(reader))
             return lmn__regex_refuse(reader, "has a '[' without ']'");
         low = take(reader);
-        if (low == '[' && peek(reader) == ':')
-            return lmn__regex_refuse(reader,
-                                     "names a class of characters, which is not known here");
+        if (low == '[' && peek(reader) == ':') {
+            reader->at++;
+            st = parse_class(reader, set);
+            continue;
+        }
         if (low == '\\' && more(reader)) {
             low = take(reader);
             st = add_class(reader, low, set, &known);
@@ -185,26 +238,99 @@ static enum lmn_status parse_set(struct lmn__regex_reader *reader, struct lmn__r
 static enum lmn_status parse_either(struct lmn__regex_reader *reader,
                                     struct lmn__regex_node **node_out);
 
+bool lmn__regex_flag(struct lmn__regex_flags *flags, uint8_t letter, bool on)
+{
+    bool *flag = letter == 'i'   ? &flags->fold
+                 : letter == 's' ? &flags->dot_all
+                 : letter == 'm' ? &flags->lines
+                                 : NULL;
+
+    if (flag != NULL)
+        *flag = on;
+    return flag != NULL;
+}
+
+/* Behind "(?<" or "(?P<": the name, and its end. */
+static enum lmn_status parse_name(struct lmn__regex_reader *reader, uint32_t group)
+{
+    size_t from = reader->at;
+    struct lmn__span name;
+
+    while (more(reader) && peek(reader) != '>')
+        reader->at++;
+    name = (struct lmn__span){ reader->text.data + from, reader->at - from };
+    if (!more(reader) || name.len == 0)
+        return lmn__regex_refuse(reader, "has a group whose name does not end");
+    reader->at++;
+    for (uint32_t i = 1; i < group && i < LMN__REGEX_GROUPS_MAX; i++) {
+        if (reader->name[i].len == name.len &&
+            memcmp(reader->name[i].data, name.data, name.len) == 0)
+            return lmn__regex_refuse(reader, "has two groups of one name");
+    }
+    if (group < LMN__REGEX_GROUPS_MAX)
+        reader->name[group] = name;
+    return LMN_OK;
+}
+
+/* Behind "(?": flags up to ':' or ')'. */
+static enum lmn_status parse_flags(struct lmn__regex_reader *reader)
+{
+    bool on = true;
+
+    for (; peek(reader) != ':' && peek(reader) != ')'; reader->at++) {
+        if (peek(reader) == '-' && on)
+            on = false;
+        else if (!lmn__regex_flag(&reader->flags, peek(reader), on))
+            return lmn__regex_refuse(reader, "has a group that looks around, or with flags other "
+                                             "than i, m and s");
+    }
+    return LMN_OK;
+}
+
+/* What stands behind "(?"; *group_out is 0 for a group without a place. */
+static enum lmn_status parse_kind(struct lmn__regex_reader *reader, uint32_t *group_out)
+{
+    size_t left = reader->text.len - reader->at;
+    const uint8_t *at = reader->text.data + reader->at;
+    bool named = left > 3 && at[1] == 'P' && at[2] == '<';
+
+    *group_out = 0;
+    if (named || (left > 2 && at[1] == '<' && at[2] != '=' && at[2] != '!')) {
+        *group_out = ++reader->group_count;
+        reader->at += named ? 3 : 2;
+        return parse_name(reader, *group_out);
+    }
+    reader->at++;
+    return parse_flags(reader);
+}
+
 /* Behind '(' */
 static enum lmn_status parse_group(struct lmn__regex_reader *reader,
                                    struct lmn__regex_node **node_out)
 {
+    struct lmn__regex_flags outside = reader->flags;
     struct lmn__regex_node *inner;
     uint32_t group = 0;
-    enum lmn_status st;
+    bool opened = peek(reader) == '?';
+    enum lmn_status st = LMN_OK;
 
-    if (peek(reader) == '?') {
-        if (reader->at + 1 >= reader->text.len || reader->text.data[reader->at + 1] != ':')
-            return lmn__regex_refuse(reader,
-                                     "has a group that looks around or has a name or flags");
-        reader->at += 2;
-    } else {
+    if (opened)
+        st = parse_kind(reader, &group);
+    else
         group = ++reader->group_count;
+    if (st != LMN_OK)
+        return st;
+    if (opened && group == 0) {
+        reader->at++;
+        /* Flags alone hold for what follows. */
+        if (reader->text.data[reader->at - 1] == ')')
+            return node_new(reader, LMN__REGEX_EMPTY, NULL, NULL, node_out);
     }
     if (++reader->depth > DEPTH_MAX)
         return lmn__regex_refuse(reader, "nests too deep");
     st = parse_either(reader, &inner);
     reader->depth--;
+    reader->flags = outside;
     if (st != LMN_OK)
         return st;
     if (peek(reader) != ')')
@@ -219,6 +345,16 @@ static enum lmn_status parse_group(struct lmn__regex_reader *reader,
     return st;
 }
 
+static enum lmn_status parse_assertion(struct lmn__regex_reader *reader, int32_t assertion,
+                                       struct lmn__regex_node **node_out)
+{
+    enum lmn_status st = node_new(reader, LMN__REGEX_ASSERT, NULL, NULL, node_out);
+
+    if (st == LMN_OK)
+        (*node_out)->assertion = assertion;
+    return st;
+}
+
 static enum lmn_status parse_escape(struct lmn__regex_reader *reader,
                                     struct lmn__regex_node **node_out)
 {
@@ -229,15 +365,17 @@ static enum lmn_status parse_escape(struct lmn__regex_reader *reader,
     if (!more(reader))
         return lmn__regex_refuse(reader, "ends with a backslash");
     c = take(reader);
-    if (c == LMN__REGEX_WORD || c == LMN__REGEX_NO_WORD) {
-        st = node_new(reader, LMN__REGEX_ASSERT, NULL, NULL, node_out);
-        if (st == LMN_OK)
-            (*node_out)->assertion = (int32_t)c;
-        return st;
-    }
+    if (c == LMN__REGEX_WORD || c == LMN__REGEX_NO_WORD || c == 'A' || c == 'z')
+        return parse_assertion(reader,
+                               c == 'A'   ? LMN__REGEX_START
+                               : c == 'z' ? LMN__REGEX_END
+                                          : (int32_t)c,
+                               node_out);
     st = node_new(reader, LMN__REGEX_SET, NULL, NULL, node_out);
-    if (st == LMN_OK)
-        st = add_class(reader, c, &(*node_out)->set, &known);
+    if (st != LMN_OK)
+        return st;
+    (*node_out)->set.fold = reader->flags.fold;
+    st = add_class(reader, c, &(*node_out)->set, &known);
     if (st != LMN_OK || known)
         return st;
     st = escaped(reader, c, &c);
@@ -256,20 +394,22 @@ static enum lmn_status parse_one(struct lmn__regex_reader *reader,
         return parse_escape(reader, node_out);
     if (c == '*' || c == '+' || c == '?')
         return lmn__regex_refuse(reader, "repeats nothing");
-    st = node_new(reader, c == '^' || c == '$' ? LMN__REGEX_ASSERT : LMN__REGEX_SET, NULL, NULL,
-                  node_out);
+    if (c == '^' || c == '$')
+        return parse_assertion(reader,
+                               !reader->flags.lines ? (int32_t)c
+                               : c == '^'           ? LMN__REGEX_LINE_START
+                                                    : LMN__REGEX_LINE_END,
+                               node_out);
+    st = node_new(reader, LMN__REGEX_SET, NULL, NULL, node_out);
     if (st != LMN_OK)
         return st;
-    if (c == '^' || c == '$') {
-        (*node_out)->assertion = (int32_t)c;
-        return LMN_OK;
-    }
+    (*node_out)->set.fold = reader->flags.fold;
     if (c == '[')
         return parse_set(reader, &(*node_out)->set);
     if (c != '.')
         return set_add(reader, &(*node_out)->set, c, c);
     (*node_out)->set.negated = true;
-    return reader->dot_all ? LMN_OK : set_add(reader, &(*node_out)->set, '\n', '\n');
+    return reader->flags.dot_all ? LMN_OK : set_add(reader, &(*node_out)->set, '\n', '\n');
 }
 
 static bool take_count(struct lmn__regex_reader *reader, int32_t *out)
@@ -370,11 +510,11 @@ bool lmn__regex_is_word(uint32_t c)
     return in_ranges(word_ranges, sizeof word_ranges / sizeof word_ranges[0], c);
 }
 
-bool lmn__regex_set_has(const struct lmn__regex_set *set, bool fold, uint32_t c)
+bool lmn__regex_set_has(const struct lmn__regex_set *set, uint32_t c)
 {
     bool found = in_ranges(set->range, set->count, c);
 
-    if (!found && fold)
+    if (!found && set->fold)
         found = in_ranges(set->range, set->count, lmn__letter_lower(c)) ||
                 in_ranges(set->range, set->count, lmn__letter_upper(c));
     return found != set->negated;

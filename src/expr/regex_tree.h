@@ -21,12 +21,14 @@ enum lmn__regex_kind {
 
 enum { LMN__REGEX_NO_LIMIT = -1 };
 
-/* The whole match is group 0; places are kept of groups below this. */
-enum { LMN__REGEX_GROUPS_MAX = 10 };
+/* The whole match is group 0; places and names are kept of groups below this. */
+enum { LMN__REGEX_GROUPS_MAX = 32 };
 
 enum {
     LMN__REGEX_START = '^',
     LMN__REGEX_END = '$',
+    LMN__REGEX_LINE_START = '<',
+    LMN__REGEX_LINE_END = '>',
     LMN__REGEX_WORD = 'b',
     LMN__REGEX_NO_WORD = 'B'
 };
@@ -35,9 +37,9 @@ struct lmn__regex_range {
     uint32_t first, last;
 };
 
-/* Characters: those in any of the ranges, or in none of them. */
+/* Characters: those in any of the ranges, or in none of them; `fold`: whatever their case. */
 struct lmn__regex_set {
-    bool negated;
+    bool negated, fold;
     uint32_t count, room;
     struct lmn__regex_range *range;
 };
@@ -52,6 +54,16 @@ struct lmn__regex_node {
     int32_t assertion;
 };
 
+/* How what follows is read, up to the end of the group. */
+struct lmn__regex_flags {
+    bool fold;    /* i: letters stand for both cases */
+    bool dot_all; /* s: a dot is a line break, too */
+    bool lines;   /* m: ^ and $ are those of lines */
+};
+
+/* Take the flag `letter`; false: there is none. */
+bool lmn__regex_flag(struct lmn__regex_flags *flags, uint8_t letter, bool on);
+
 /* A pattern while it is read. */
 struct lmn__regex_reader {
     struct lmn__binder *binder;
@@ -59,8 +71,9 @@ struct lmn__regex_reader {
     struct lmn__span text;
     size_t at;
     uint32_t depth;
-    uint32_t group_count; /* so far */
-    bool dot_all;         /* a dot is a line break, too */
+    uint32_t group_count;                         /* so far */
+    struct lmn__span name[LMN__REGEX_GROUPS_MAX]; /* of groups, empty without */
+    struct lmn__regex_flags flags;
 };
 
 /*
@@ -74,7 +87,7 @@ LMN_MUST_USE enum lmn_status lmn__regex_parse(struct lmn__regex_reader *reader,
 /* "the regular expression <what> (at its byte N)" */
 enum lmn_status lmn__regex_refuse(const struct lmn__regex_reader *reader, const char *what);
 
-bool lmn__regex_set_has(const struct lmn__regex_set *set, bool fold, uint32_t c);
+bool lmn__regex_set_has(const struct lmn__regex_set *set, uint32_t c);
 
 /* Is it a letter, a digit or an underscore? */
 bool lmn__regex_is_word(uint32_t c);

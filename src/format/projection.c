@@ -47,18 +47,24 @@ static bool select_all(struct lmn__projection *projection, struct lmn__selected 
     return true;
 }
 
+/* Columns that Leman keeps beside those of the user are not named. */
 static enum lmn_status not_found(const struct lmn__projection *projection,
                                  const struct lmn__node *parent, const char *path,
                                  struct lmn_error *err)
 {
+    static const char hidden[] = "_leman_";
     char names[256];
     size_t used = 0;
 
     names[0] = '\0';
     for (const struct lmn__node *node = first_child(projection, parent); node != NULL;
          node = node->next) {
-        int len = snprintf(names + used, sizeof names - used, "%s%s", used != 0 ? ", " : "",
-                           node->name);
+        int len;
+
+        if (strncmp(node->name, hidden, sizeof hidden - 1) == 0)
+            continue;
+        len = snprintf(names + used, sizeof names - used, "%s%s", used != 0 ? ", " : "",
+                       node->name);
 
         if (len < 0 || (size_t)len >= sizeof names - used) {
             snprintf(names + sizeof names - 5, 5, " ...");

@@ -331,3 +331,43 @@ void check_expressions(const char *const *pairs)
                        pairs[i + 1]);
     }
 }
+
+void check_expression_faults(const char *text)
+{
+    struct ArrowSchema schema;
+    struct ArrowArray batch;
+
+    expr_batch(&schema, &batch);
+    (void)test_env();
+    for (uint64_t nth = 1;; nth++) {
+        struct lmn__expr *expr;
+        struct ArrowArray values = { 0 };
+        struct lmn_error err = { 0 };
+        enum lmn_status st;
+        bool fired;
+
+        fault_arm(FAULT_ALLOC, nth);
+        st = lmn__expr_parse(test_env(), text, &expr, &err);
+        if (st == LMN_OK)
+            st = lmn__expr_bind(expr, &schema, NULL, NULL, &err);
+        if (st == LMN_OK)
+            st = lmn__expr_eval(expr, &batch, &values, &err);
+        fired = fault_fired();
+        fault_disarm();
+        if (values.release != NULL)
+            values.release(&values);
+        lmn__expr_free(expr);
+        if (!fired) {
+            CHECK_STATUS(st, LMN_OK, &err);
+            break;
+        }
+        /* A block may be had smaller than was asked for first. */
+        if (st != LMN_OK) {
+            CHECK_STATUS(st, LMN_E_NO_MEMORY, &err);
+            CHECK(err.message[0] != '\0');
+        }
+    }
+    schema.release(&schema);
+    batch.release(&batch);
+    CHECK_EQ(live_allocations(), 0);
+}

@@ -27,6 +27,9 @@ const char *expr_values(const char *text);
 /* Pairs of an expression and its values, up to a NULL; fails the test where they differ. */
 void check_expressions(const char *const *pairs);
 
+/* Parse, bind and evaluate `text` over the batch, with every request of memory failing once. */
+void check_expression_faults(const char *text);
+
 /* The same as expr_values() for rows [first, first + count) of the batch, given as a slice. */
 const char *expr_values_of(const char *text, int64_t first, int64_t count);
 

@@ -172,7 +172,7 @@ static void test_functions__regular_expressions(void **state)
         "0 null 0 0",
         "regexp_like(s, '\\b100\\b')",
         "0 null 0 1",
-        "regexp_match('aaaa', '^(a*)*b')",
+        "regexp_like('aaaa', '^(a*)*b')",
         "0 0 0 0",
         "regexp_like('aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa', '^(a|a)*$')",
         "1 1 1 1",

@@ -143,7 +143,7 @@ static void test_functions_more__digests(void **state)
     CHECK_HAS(expr_values("sha256(i64)"), "expected a string or binary, not a value of type int64");
     CHECK_HAS(expr_values("digest(s, 'blake3')"), "digest() knows 'md5', 'sha224'");
     CHECK_HAS(expr_values("digest(s, s)"), "digest() knows 'md5', 'sha224'");
-    CHECK_HAS(expr_values("encode(s, 'morse')"), "encode() knows 'hex' and 'base64'");
+    CHECK_HAS(expr_values("encode(s, 'morse')"), "encode() knows 'hex', 'base64' and");
 }
 
 static void test_functions_more__bits(void **state)
@@ -211,8 +211,8 @@ static void test_functions_more__matches(void **state)
     check_expressions(pairs);
     CHECK_HAS(expr_values("regexp_replace(s, s, '')"), "has to be a constant string");
     CHECK_HAS(expr_values("regexp_replace(s, '(', '')"), "has a '(' without ')'");
-    CHECK_HAS(expr_values("regexp_replace(s, 'a', 'b', 'x')"), "flags other than g, i and s");
-    CHECK_HAS(expr_values("regexp_like(s, 'a', 'g')"), "flags other than i and s");
+    CHECK_HAS(expr_values("regexp_replace(s, 'a', 'b', 'x')"), "flags other than g, i, m and s");
+    CHECK_HAS(expr_values("regexp_like(s, 'a', 'g')"), "flags other than i, m and s");
     CHECK_HAS(expr_values("regexp_replace(s, 'a', 1)"), "expected a string, not a value of type");
     CHECK_HAS(expr_values("regexp_replace(repeat('a', 9000), 'a', repeat('b', 9000), 'g')"),
               "row 0: regexp_replace() makes no strings of more than");

@@ -289,43 +289,9 @@ static void test_parse__faults(void **state)
         "and regexp_replace(s, '(a)|b', '$1') <> 'x' and regexp_count(s, 'a') < 9 "
         "and i64 << 1 & 3 <> 9 and array_length([1, 2]) = 2 and concat(s, i64) <> '' and "
         "date_trunc('month', ts) < '2030-01-01' and info.width is not null";
-    struct ArrowSchema schema;
-    struct ArrowArray batch;
 
     (void)state;
-    expr_batch(&schema, &batch);
-    (void)test_env();
-    for (uint64_t nth = 1;; nth++) {
-        struct lmn__expr *expr;
-        struct ArrowArray values = { 0 };
-        struct lmn_error err = { 0 };
-        enum lmn_status st;
-        bool fired;
-
-        fault_arm(FAULT_ALLOC, nth);
-        st = lmn__expr_parse(test_env(), text, &expr, &err);
-        if (st == LMN_OK)
-            st = lmn__expr_bind(expr, &schema, NULL, NULL, &err);
-        if (st == LMN_OK)
-            st = lmn__expr_eval(expr, &batch, &values, &err);
-        fired = fault_fired();
-        fault_disarm();
-        if (values.release != NULL)
-            values.release(&values);
-        lmn__expr_free(expr);
-        if (!fired) {
-            CHECK_STATUS(st, LMN_OK, &err);
-            break;
-        }
-        /* A block may be had smaller than was asked for first. */
-        if (st != LMN_OK) {
-            CHECK_STATUS(st, LMN_E_NO_MEMORY, &err);
-            CHECK(err.message[0] != '\0');
-        }
-    }
-    schema.release(&schema);
-    batch.release(&batch);
-    CHECK_EQ(live_allocations(), 0);
+    check_expression_faults(text);
 }
 
 int main(void)
