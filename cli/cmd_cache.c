@@ -64,7 +64,7 @@ static void print_result(const struct lmn_cache_result *result, bool json)
            (unsigned long long)result->rows, (double)result->store_bytes / 1e6,
            (double)result->hit_bytes / 1e6, (double)result->cache_bytes / 1e6);
     if (result->full)
-        printf("the cache is full: a part of the columns is not in it\n");
+        printf("the cache is full: a part of the columns is not in it; --bytes gives it room\n");
 }
 
 static int run(int argc, char **argv)
@@ -103,7 +103,8 @@ const struct command cmd_cache = {
     "\n"
     "  --to DIR       the directory of the cache; processes may share it\n"
     "  --columns A,B  these columns only\n"
-    "  --bytes N      as large as the cache may be; 64 GiB unless given\n"
+    "  --bytes N      as large as the cache may be; 64 GiB unless given. It ends when that is "
+    "full\n"
     "  --threads N    that read; one per processor unless given\n"
     "  --version V    another version: " VERSION_HELP
     "  --json         say what was done as a JSON object\n",

@@ -21,6 +21,20 @@ struct lmn_allocator {
     void *self;
 };
 
+/*
+ * Memory of the caller's for data that is handed out, such as memory that a GPU or another process
+ * can read. The functions are called from any thread, from several at once.
+ */
+struct lmn_memory {
+    /* `bytes` bytes, which is not 0, aligned to 64; NULL: none now, others are taken. */
+    void *(*get)(void *self, size_t bytes);
+    /* Nobody uses what get() gave for that many bytes any more. */
+    void (*put)(void *self, void *memory, size_t bytes);
+    /* There will be no call any more, and all is put back; NULL: nothing is to be done then. */
+    void (*close)(void *self);
+    void *self;
+};
+
 /* A zeroed struct asks for the defaults. */
 struct lmn_env_options {
     const struct lmn_allocator *allocator; /* copied; NULL takes malloc */

@@ -59,7 +59,8 @@ struct lmn_feed_options {
     uint32_t prefetch;        /* batches read ahead; default 4 */
     bool unpinned;            /* do not tag the version */
     const char *cache_dir;    /* keep what is read there; NULL: nowhere. See feed_cache.h */
-    uint64_t cache_bytes_max; /* of that directory; default 64 GiB */
+    uint64_t cache_bytes_max; /* of that directory; default 64 GiB, at least 1 MiB + 8 */
+    const struct lmn_memory *memory; /* where batches lie; copied; NULL: in the environment's */
 };
 
 /*
@@ -69,9 +70,17 @@ struct lmn_feed_options {
  * "leman-feed-<version>", so that a cleanup leaves it alone; where tags cannot be written that is
  * left out. Threads start with the first batch. The caller closes *feed_out; it is NULL on failure.
  *
+ * With a memory of the caller's, threads read and decode each buffer of a batch to where it lies
+ * there; what is put together on the way lies elsewhere. A buffer that it has no room for lies in
+ * the environment's, and lmn_feed_stats() counts it. A buffer is put back with the last batch that
+ * has it, which may be after the feed is closed; then, when all are, the memory is closed. On
+ * failure the memory stays the caller's, and nothing of it is in use.
+ *
  * LMN_E_NOT_FOUND  a column is not in the table
  * LMN_E_INVALID    the expression is wrong, or would choose other rows later, as one with now();
- *                  the rank is not below world_size, or there is no step in which it has rows
+ *                  the rank is not below world_size, or there is no step in which it has rows;
+ *                  a piece of the cache has no room in its limit
+ * LMN_E_IO         the cache's directory cannot be written, and holds no cache
  */
 LMN_API LMN_MUST_USE enum lmn_status lmn_feed_open(struct lmn_table *table,
                                                    const struct lmn_feed_options *options,
@@ -174,6 +183,9 @@ struct lmn_feed_stats {
     uint64_t store_bytes;     /* in them */
     uint64_t cache_hit_bytes; /* read from the cache instead */
     uint64_t replaced;        /* rows that could not be read */
+    uint64_t placed;          /* buffers in the caller's memory, ... */
+    uint64_t placed_bytes;    /* ... their bytes, ... */
+    uint64_t not_placed;      /* ... and those that it had no room for */
 };
 
 /* Counters of this feed since it was opened. */

@@ -22,6 +22,7 @@ struct module_state {
     PyTypeObject *job_type;
     PyTypeObject *hub_type;
     PyTypeObject *feed_type;
+    PyTypeObject *feed_memory_type;
     PyTypeObject *webdataset_type;
     PyTypeObject *array_record_type;
     PyTypeObject *call_type;
@@ -137,6 +138,7 @@ PyTypeObject *buffer_type_new(PyObject *module);
 PyTypeObject *job_type_new(PyObject *module);
 PyTypeObject *hub_type_new(PyObject *module);
 PyTypeObject *feed_type_new(PyObject *module);
+PyTypeObject *feed_memory_type_new(PyObject *module);
 PyTypeObject *webdataset_type_new(PyObject *module);
 PyTypeObject *array_record_type_new(PyObject *module);
 PyTypeObject *blob_type_new(PyObject *module);

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "feed_memory.h"
 #include "table.h"
 
 struct feed_object {
     PyObject_HEAD struct lmn_feed *feed;
+    PyObject *memory; /* where batches lie; None: in the core's own */
 };
 
 static struct lmn_feed *feed_of(PyObject *op)
@@ -15,6 +17,7 @@ struct feed_args {
     struct lmn_feed_options options;
     const char **column;
     PyObject *keep;
+    PyObject *memory; /* borrowed */
 };
 
 static int feed_args_read(PyObject *kwargs, struct feed_args *args_out)
@@ -24,21 +27,21 @@ static int feed_args_read(PyObject *kwargs, struct feed_args *args_out)
                                 "batch_rows",   "rank",        "world_size", "worker",
                                 "worker_count", "epochs",      "remainder",  "replace",
                                 "transform",    "threads",     "prefetch",   "pin",
-                                "cache_dir",    "cache_bytes", NULL };
+                                "cache_dir",    "cache_bytes", "memory",     NULL };
     struct lmn_feed_options *options = &args_out->options;
     unsigned long long seed = 0, block = 0, window = 0, epochs = 0, cache_bytes = 0;
     int blob_bytes = 0, row_id = 0, shuffle = 0, remainder = 0, replace = 0, pin = 1, ok;
     PyObject *columns = Py_None, *none = PyTuple_New(0);
 
-    *args_out = (struct feed_args){ 0 };
+    *args_out = (struct feed_args){ .memory = Py_None };
     if (none == NULL)
         return -1;
     ok = PyArg_ParseTupleAndKeywords(
-        none, kwargs, "|OzppiKKKIIIIIKipzIIpzK", keywords, &columns, &options->where, &blob_bytes,
+        none, kwargs, "|OzppiKKKIIIIIKipzIIpzKO", keywords, &columns, &options->where, &blob_bytes,
         &row_id, &shuffle, &seed, &block, &window, &options->batch_rows, &options->rank,
         &options->world_size, &options->worker, &options->worker_count, &epochs, &remainder,
         &replace, &options->transform, &options->threads, &options->prefetch, &pin,
-        &options->cache_dir, &cache_bytes);
+        &options->cache_dir, &cache_bytes, &args_out->memory);
     Py_DECREF(none);
     if (!ok || read_names(columns, &args_out->column, &options->column_count, &args_out->keep) < 0)
         return -1;
@@ -62,6 +65,7 @@ static PyObject *feed_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     struct module_state *state = PyType_GetModuleState(type);
     struct feed_object *self;
     struct feed_args feed_args;
+    struct lmn_memory memory = { 0 };
     struct lmn_feed *feed;
     PyObject *table;
     struct lmn_error err;
@@ -70,18 +74,26 @@ static PyObject *feed_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     if (!PyArg_ParseTuple(args, "O!", state->table_type, &table) ||
         feed_args_read(kwargs, &feed_args) < 0)
         return NULL;
+    if (PyObject_TypeCheck(feed_args.memory, state->feed_memory_type)) {
+        memory = feed_memory_acquire(feed_args.memory);
+        feed_args.options.memory = &memory;
+    }
     Py_BEGIN_ALLOW_THREADS
         st = lmn_feed_open(table_of(table), &feed_args.options, &feed, &err);
     Py_END_ALLOW_THREADS
     PyMem_Free(feed_args.column);
     Py_CLEAR(feed_args.keep);
+    if (st != LMN_OK && memory.close != NULL)
+        memory.close(memory.self);
     if (st != LMN_OK)
         return raise_error(state, &err);
     self = (struct feed_object *)((allocfunc)PyType_GetSlot(type, Py_tp_alloc))(type, 0);
-    if (self == NULL)
+    if (self == NULL) {
         lmn_feed_close(feed);
-    else
-        self->feed = feed;
+        return NULL;
+    }
+    self->feed = feed;
+    self->memory = Py_NewRef(memory.self != NULL ? feed_args.memory : Py_None);
     return (PyObject *)self;
 }
 
@@ -90,6 +102,7 @@ static void feed_dealloc(PyObject *op)
     PyTypeObject *type = Py_TYPE(op);
     struct lmn_feed *feed = feed_of(op);
 
+    Py_XDECREF(((struct feed_object *)op)->memory);
     Py_BEGIN_ALLOW_THREADS
         lmn_feed_close(feed);
     Py_END_ALLOW_THREADS((freefunc)PyType_GetSlot(type, Py_tp_free))
@@ -99,12 +112,15 @@ static void feed_dealloc(PyObject *op)
 
 static PyObject *feed_next(PyObject *op, PyObject *unused)
 {
+    PyObject *memory = ((struct feed_object *)op)->memory;
     struct ArrowSchema schema = { 0 };
     struct ArrowArray array;
     struct lmn_error err;
     enum lmn_status st;
 
     (void)unused;
+    if (memory != Py_None && feed_memory_refill(memory) < 0)
+        return NULL;
     Py_BEGIN_ALLOW_THREADS
         st = lmn_feed_next(feed_of(op), &array, &err);
     Py_END_ALLOW_THREADS
@@ -231,7 +247,7 @@ static PyObject *feed_stats(PyObject *op, PyObject *unused)
     (void)unused;
     lmn_feed_stats(feed_of(op), &stats);
     return Py_BuildValue(
-        "{s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:K}", "batches",
+        "{s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:K}", "batches",
         (unsigned long long)stats.batches, "rows", (unsigned long long)stats.rows, "bytes",
         (unsigned long long)stats.bytes, "elapsed_ns", (unsigned long long)stats.elapsed_ns,
         "wait_ns", (unsigned long long)stats.wait_ns, "busy_ns", (unsigned long long)stats.busy_ns,
@@ -239,7 +255,9 @@ static PyObject *feed_stats(PyObject *op, PyObject *unused)
         (unsigned long long)stats.cache_ns, "store_requests",
         (unsigned long long)stats.store_requests, "store_bytes",
         (unsigned long long)stats.store_bytes, "cache_hit_bytes",
-        (unsigned long long)stats.cache_hit_bytes, "replaced", (unsigned long long)stats.replaced);
+        (unsigned long long)stats.cache_hit_bytes, "replaced", (unsigned long long)stats.replaced,
+        "placed", (unsigned long long)stats.placed, "placed_bytes",
+        (unsigned long long)stats.placed_bytes, "not_placed", (unsigned long long)stats.not_placed);
 }
 
 static PyMethodDef feed_methods[] = {

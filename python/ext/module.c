@@ -33,6 +33,9 @@ static int module_exec(PyObject *module)
     state->feed_type = feed_type_new(module);
     if (state->feed_type == NULL || PyModule_AddType(module, state->feed_type) < 0)
         return -1;
+    state->feed_memory_type = feed_memory_type_new(module);
+    if (state->feed_memory_type == NULL || PyModule_AddType(module, state->feed_memory_type) < 0)
+        return -1;
     state->webdataset_type = webdataset_type_new(module);
     if (state->webdataset_type == NULL || PyModule_AddType(module, state->webdataset_type) < 0)
         return -1;
@@ -59,6 +62,7 @@ static int module_traverse(PyObject *module, visitproc visit, void *arg)
     Py_VISIT(state->job_type);
     Py_VISIT(state->hub_type);
     Py_VISIT(state->feed_type);
+    Py_VISIT(state->feed_memory_type);
     Py_VISIT(state->webdataset_type);
     Py_VISIT(state->array_record_type);
     Py_VISIT(state->call_type);
@@ -80,6 +84,7 @@ static int module_clear(PyObject *module)
     Py_CLEAR(state->job_type);
     Py_CLEAR(state->hub_type);
     Py_CLEAR(state->feed_type);
+    Py_CLEAR(state->feed_memory_type);
     Py_CLEAR(state->webdataset_type);
     Py_CLEAR(state->array_record_type);
     Py_CLEAR(state->call_type);

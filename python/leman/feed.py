@@ -1,55 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
 """A feed: the rows of a table as an endless, shuffled, resumable stream of batches."""
 
-import ast
 import collections
 import concurrent.futures
-import hashlib
-import inspect
 import json
-import multiprocessing
 import os
-import sys
-import textwrap
 import time
 
-from leman import _core
+from leman import _core, function
 from leman.arrow import Batch, SchemaCapsule, pyarrow
 from leman.feed_format import converter, pins
+from leman.feed_options import place_of_rank, transform_name, whole
+from leman.feed_processes import Processes, TransformEnded
 
 _SHUFFLE = {True: 0, False: 1, None: 1, "full": 0, "none": 1, "block": 2}
 _REMAINDER = {"uneven": 0, "pad": 1, "drop": 2}
 _NANOSECONDS = 1e9
-
-
-def place_of_rank(rank=None, world_size=None):
-    """Rank and number of ranks: as given, torch.distributed's, RANK and WORLD_SIZE, or 0 of 1."""
-    if rank is None and world_size is None:
-        torch = sys.modules.get("torch")
-        if torch is not None and torch.distributed.is_available():
-            if torch.distributed.is_initialized():
-                return torch.distributed.get_rank(), torch.distributed.get_world_size()
-        if "RANK" in os.environ and "WORLD_SIZE" in os.environ:
-            return int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
-        return 0, 1
-    if rank is None or world_size is None:
-        raise ValueError("rank and world_size are given together")
-    return rank, world_size
-
-
-def transform_name(transform):
-    """What a state calls a transform: its name and a hash of what it does, not of its layout."""
-    if transform is None:
-        return None
-    name = getattr(transform, "__qualname__", type(transform).__qualname__)
-    module = getattr(transform, "__module__", "")
-    code = getattr(transform, "__code__", None)
-    try:
-        source = inspect.getsource(transform if code is not None else type(transform))
-        text = ast.dump(ast.parse(textwrap.dedent(source)))
-    except (OSError, TypeError, SyntaxError):
-        text = repr((code.co_code, code.co_names)) if code is not None else ""
-    return f"{module}.{name} {hashlib.sha256(text.encode()).hexdigest()[:16]}"
+_IDS_SHOWN = 8
 
 
 class Feed:
@@ -105,51 +72,55 @@ class Feed:
             raise ValueError(f'on_error is "fail" or "replace", not {on_error!r}')
         if transform_in not in ("threads", "processes"):
             raise ValueError(f'transform_in is "threads" or "processes", not {transform_in!r}')
-        for name, value in [("batch_size", batch_size), ("prefetch", prefetch), ("epochs", epochs)]:
-            if value is not None and value < 1:
-                raise ValueError(f"{name} is at least 1, not {value}")
+        if transform is not None and not callable(transform):
+            raise TypeError(f"transform is a function from batch to batch, not {transform!r}")
         self._place = place
         self._version = version
         self._branch = branch
-        self._transform = transform
+        # In processes the function is used as it is here, and this one has no use for it.
+        apart = transform is not None and transform_in == "processes"
+        self._transform = function.pack_plain(transform) if apart else transform
         self._transform_in = transform_in
         self._format = format
         self._pin_memory = pin_memory
         self._set_converter()
-        self._prefetch = prefetch
-        self._num_workers = num_workers
+        self._prefetch = whole("prefetch", prefetch)
+        self._num_workers = whole("num_workers", num_workers, optional=True)
         self._options = {
             "columns": [columns] if isinstance(columns, str) else columns,
             "where": where,
             "blob_bytes": blobs == "bytes",
             "with_row_id": with_row_id,
             "shuffle": _SHUFFLE[shuffle],
-            "seed": seed,
-            "block_rows": block_size or 0,
-            "window_rows": window_size or 0,
-            "batch_rows": batch_size,
+            "seed": whole("seed", seed, least=0, bits=64),
+            "block_rows": whole("block_size", block_size, optional=True, bits=64),
+            "window_rows": whole("window_size", window_size, optional=True, bits=64),
+            "batch_rows": whole("batch_size", batch_size),
             "rank": rank,
             "world_size": world_size,
-            "epochs": epochs or 0,
+            "epochs": whole("epochs", epochs, optional=True, bits=64),
             "remainder": _REMAINDER[remainder],
             "replace": on_error == "replace",
             "transform": transform_name(transform),
-            "threads": num_workers or 0,
-            "prefetch": prefetch,
+            "threads": self._num_workers,
+            "prefetch": self._prefetch,
             "pin": pin,
             "cache_dir": None if cache_dir is None else os.fspath(cache_dir),
-            "cache_bytes": cache_bytes or 0,
+            "cache_bytes": whole("cache_bytes", cache_bytes, optional=True, bits=64),
         }
         self._open(None)
 
     def _set_converter(self):
-        pinned = self._format == "torch" and pins(self._pin_memory)
+        apart = self._transform is not None and self._transform_in == "processes"
+        pinned = self._format == "torch" and not apart and pins(self._pin_memory)
         self._convert = converter(self._format, pinned)
+        self._pinned = self._convert.pinned if pinned else None
 
     def _open(self, state):
         """Open the feed in this process, at a state."""
         table = _core.Table(*self._place, version=self._version, branch=self._branch)
-        self._core = _core.Feed(table, **self._options)
+        memory = None if self._pinned is None else self._pinned.memory
+        self._core = _core.Feed(table, **self._options, memory=memory)
         self._process = os.getpid()
         self._executor = None
         self._pending = collections.deque()
@@ -160,7 +131,7 @@ class Feed:
 
     def __getstate__(self):
         fields = dict(self.__dict__, _state=self.state())
-        for name in ("_core", "_convert", "_executor", "_pending", "_last_state"):
+        for name in ("_core", "_convert", "_pinned", "_executor", "_pending", "_last_state"):
             del fields[name]
         return fields
 
@@ -184,6 +155,7 @@ class Feed:
         state = self.state()
         other = object.__new__(type(self))
         other.__dict__.update(self.__dict__)
+        worker, workers = whole("worker", worker, least=0), whole("workers", workers)
         other._options = dict(self._options, worker=worker, worker_count=workers)
         other._set_converter()
         other._open(state)
@@ -237,22 +209,32 @@ class Feed:
         start = time.perf_counter()
         try:
             return future.result()
+        except TransformEnded as error:
+            raise self._told(error, info["step"] - 1) from None
         finally:
             self._transform_ns += int((time.perf_counter() - start) * _NANOSECONDS)
+
+    def _told(self, error, step):
+        """What is said of a batch whose transform has ended its process."""
+        rank = self._options["rank"]
+        ids = self.row_ids(step, rank)
+        some = ", ".join(map(str, ids[:_IDS_SHOWN])) + (", ..." if len(ids) > _IDS_SHOWN else "")
+        name = self._options["transform"].rpartition(" ")[0]
+        return _core.FunctionError(
+            f"the transform {name}() {error} in the batch of step {step}, whose {len(ids)} rows "
+            f"have the ids {some}: see row_ids({step}, {rank})"
+        )
 
     def _make_executor(self):
         workers = self._num_workers or len(os.sched_getaffinity(0))
         if self._transform_in == "threads":
             return concurrent.futures.ThreadPoolExecutor(workers)
-        # A forked worker would share the threads' locks; these start clean.
-        context = multiprocessing.get_context("forkserver")
-        return concurrent.futures.ProcessPoolExecutor(workers, mp_context=context)
+        return Processes(min(workers, self._prefetch), self._transform, self._format)
 
     def _submit(self, pair):
         if self._transform_in == "threads":
             return self._executor.submit(_run_transform, self._transform, self._convert, pair)
-        rows = Batch(*pair).to_arrow()
-        return self._executor.submit(_run_apart, self._transform, self._format, rows)
+        return self._executor.submit(Batch(*pair))
 
     def _drop_pending(self):
         """Forget batches on their way; the feed itself is behind the last one given."""
@@ -322,13 +304,13 @@ class Feed:
         """Leave out batches without reading them."""
         self._follow_fork()
         self._drop_pending()
-        self._core.skip(batches)
+        self._core.skip(whole("batches", batches, least=0, bits=64))
 
     def seek(self, epoch):
         """Go to the start of an epoch."""
         self._follow_fork()
         self._drop_pending()
-        self._core.seek(epoch)
+        self._core.seek(whole("epoch", epoch, least=0, bits=64))
 
     def begins(self, epoch):
         """Whether the next step of all ranks is the first of an epoch."""
@@ -341,7 +323,8 @@ class Feed:
         rank: those of one rank; None gives those of all ranks, one after the other.
         """
         self._follow_fork()
-        ids = self._core.row_ids(step, -1 if rank is None else rank)
+        step = whole("step", step, least=0, bits=64)
+        ids = self._core.row_ids(step, -1 if rank is None else whole("rank", rank, least=0))
         return memoryview(ids).cast("Q").tolist()
 
     def _info(self):
@@ -386,6 +369,9 @@ class Feed:
 
         Times are in seconds. ``wait`` is how long the consumer waited for batches; ``waited_for``
         parts it by what the reading threads did: "store", "cache", "decode"; and "transform".
+        ``placed`` and ``not_placed`` count buffers of batches that were read to pinned memory, and
+        that it had no room for; ``pinned`` counts tensors: those that were read "in_place", those
+        that were "copied" there, and those in ordinary memory, as pinned memory was "refused".
         """
         stats = self._core.stats()
         out = {name: value for name, value in stats.items() if not name.endswith("_ns")}
@@ -398,6 +384,8 @@ class Feed:
         out["waited_for"] = {name: seconds["wait"] * part for name, part in share.items()}
         out["waited_for"]["transform"] = self._transform_ns / _NANOSECONDS
         out["busy"] = {"store": seconds["store"], "cache": seconds["cache"], "all": busy}
+        if self._pinned is not None:
+            out["pinned"] = dict(self._pinned.counts)
         return out
 
     # Other libraries
@@ -411,7 +399,3 @@ class Feed:
 
 def _run_transform(transform, convert, pair):
     return transform(convert(Batch(*pair)))
-
-
-def _run_apart(transform, format, rows):
-    return transform(converter(format)(rows))

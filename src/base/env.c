@@ -58,6 +58,28 @@ void lmn__env_deinit(struct lmn_env *env)
     env->pool = NULL;
 }
 
+enum lmn_status lmn__env_new_placed(const struct lmn_env *base, const struct lmn_memory *memory,
+                                    struct lmn_env **env_out, struct lmn_error *err)
+{
+    const struct lmn_allocator *heap = &base->allocator;
+    struct lmn_env *env = heap->alloc(heap->self, sizeof *env);
+    enum lmn_status st;
+
+    *env_out = NULL;
+    if (env == NULL)
+        return lmn__no_memory(err, "an environment", sizeof *env);
+    *env = (struct lmn_env){ .allocator = *heap,
+                             .metadata_bytes_max = base->metadata_bytes_max,
+                             .threads = base->threads };
+    atomic_init(&env->reference_count, 1);
+    st = lmn__pool_new_placed(base->pool, memory, &env->pool, err);
+    if (st == LMN_OK)
+        *env_out = env;
+    else
+        heap->release(heap->self, env);
+    return st;
+}
+
 void *lmn__alloc(struct lmn_env *env, size_t bytes)
 {
     return env->allocator.alloc(env->allocator.self, bytes != 0 ? bytes : 1);

@@ -42,6 +42,14 @@ LMN_MUST_USE enum lmn_status lmn__env_init(struct lmn_env *env,
 
 void lmn__env_deinit(struct lmn_env *env);
 
+/*
+ * An environment like `base` whose data lies in `memory`, as far as that has room; see pool.h. It
+ * owns the memory from then on. The caller releases *env_out.
+ */
+LMN_MUST_USE enum lmn_status lmn__env_new_placed(const struct lmn_env *base,
+                                                 const struct lmn_memory *memory,
+                                                 struct lmn_env **env_out, struct lmn_error *err);
+
 /* A new reference to `env`, or to the process-wide default for NULL. */
 LMN_MUST_USE enum lmn_status lmn__env_resolve(struct lmn_env *env, struct lmn_env **env_out,
                                               struct lmn_error *err);

@@ -53,6 +53,9 @@ struct idle_region {
 
 struct lmn__pool {
     struct lmn__pool_options options;
+    struct lmn_memory memory; /* of a placed pool, which has no lists */
+    struct lmn__pool *rest;   /* counted; NULL: the pool is an ordinary one */
+    atomic_uint_fast64_t placed_blocks, placed_bytes, refused;
     atomic_uint_fast64_t bytes;
     atomic_uint_fast64_t bytes_peak;
     atomic_uint_fast64_t reference_count; /* the owner and every live block */
@@ -110,12 +113,35 @@ enum lmn_status lmn__pool_new(const struct lmn__pool_options *options, struct lm
     if (pool == NULL)
         return lmn__no_memory(err, "a buffer pool", sizeof *pool);
     *pool = (struct lmn__pool){ .options = *options };
+    atomic_init(&pool->placed_blocks, 0);
+    atomic_init(&pool->placed_bytes, 0);
+    atomic_init(&pool->refused, 0);
     atomic_init(&pool->bytes, 0);
     atomic_init(&pool->bytes_peak, 0);
     atomic_init(&pool->reference_count, 1);
     atomic_flag_clear(&pool->lock);
     *pool_out = pool;
     return LMN_OK;
+}
+
+enum lmn_status lmn__pool_new_placed(struct lmn__pool *rest, const struct lmn_memory *memory,
+                                     struct lmn__pool **pool_out, struct lmn_error *err)
+{
+    enum lmn_status st = lmn__pool_new(&rest->options, pool_out, err);
+
+    if (st != LMN_OK)
+        return st;
+    (*pool_out)->memory = *memory;
+    (*pool_out)->rest = rest;
+    atomic_fetch_add(&rest->reference_count, 1);
+    return LMN_OK;
+}
+
+struct lmn__pool_placed lmn__pool_placed(const struct lmn__pool *pool)
+{
+    return (struct lmn__pool_placed){ atomic_load(&pool->placed_blocks),
+                                      atomic_load(&pool->placed_bytes),
+                                      atomic_load(&pool->refused) };
 }
 
 static void region_unlink_locked(struct lmn__pool *pool, struct idle_region *region)
@@ -218,8 +244,13 @@ static void trim(struct lmn__pool *pool, uint64_t idle_bytes_max)
 /* The last reference is gone: no block is out. */
 static void pool_free(struct lmn__pool *pool)
 {
+    struct lmn__pool *rest = pool->rest;
+
+    if (rest != NULL && pool->memory.close != NULL)
+        pool->memory.close(pool->memory.self);
     trim(pool, 0);
     heap_release(pool, pool);
+    lmn__pool_release(rest);
 }
 
 void lmn__pool_release(struct lmn__pool *pool)
@@ -362,6 +393,51 @@ static bool charge(struct lmn__pool *pool, uint64_t bytes)
     return true;
 }
 
+/* Memory of the caller's, as the pool may use it. */
+static void *placed_get(struct lmn__pool *pool, size_t bytes)
+{
+    void *memory = bytes != 0 ? pool->memory.get(pool->memory.self, bytes) : NULL;
+
+    if (memory != NULL && (uintptr_t)memory % LMN__BLOCK_ALIGN != 0) {
+        pool->memory.put(pool->memory.self, memory, bytes);
+        memory = NULL;
+    }
+    return memory;
+}
+
+/* A block in the caller's memory; NULL: there is none now. */
+static struct lmn__block *placed_take(struct lmn__pool *pool, size_t bytes)
+{
+    const struct lmn_allocator *heap = &pool->options.allocator;
+    struct lmn__block *block;
+    void *memory;
+
+    if (!charge(pool->rest, bytes))
+        return NULL;
+    memory = placed_get(pool, bytes);
+    block = memory != NULL ? heap->alloc(heap->self, sizeof *block) : NULL;
+    if (block == NULL) {
+        if (memory != NULL)
+            pool->memory.put(pool->memory.self, memory, bytes);
+        atomic_fetch_sub(&pool->rest->bytes, bytes);
+        atomic_fetch_add(&pool->refused, 1);
+        return NULL;
+    }
+    *block = (struct lmn__block){ .data = memory, .cap = bytes, .pool = pool, .base = memory };
+    atomic_init(&block->reference_count, 1);
+    atomic_fetch_add(&pool->reference_count, 1);
+    atomic_fetch_add(&pool->placed_blocks, 1);
+    atomic_fetch_add(&pool->placed_bytes, bytes);
+    return block;
+}
+
+static void placed_give(struct lmn__pool *pool, struct lmn__block *block)
+{
+    atomic_fetch_sub(&pool->rest->bytes, block->cap);
+    pool->memory.put(pool->memory.self, block->base, block->cap);
+    heap_release(pool, block);
+}
+
 enum lmn_status lmn__block_new(struct lmn__pool *pool, size_t bytes, struct lmn__block **block_out,
                                struct lmn_error *err)
 {
@@ -369,6 +445,10 @@ enum lmn_status lmn__block_new(struct lmn__pool *pool, size_t bytes, struct lmn_
     size_t live_bytes = bytes;
 
     *block_out = NULL;
+    if (pool->rest != NULL) {
+        *block_out = placed_take(pool, bytes);
+        return *block_out != NULL ? LMN_OK : lmn__block_new(pool->rest, bytes, block_out, err);
+    }
     if (bytes > lmn__min_u64(pool->options.bytes_max, BLOCK_BYTES_MAX))
         return lmn_fail(err, LMN_E_NO_MEMORY,
                         "a buffer of %zu bytes is over the limit of %llu bytes of data", bytes,
@@ -408,10 +488,14 @@ void lmn__block_release(struct lmn__block *block)
         atomic_fetch_sub_explicit(&block->reference_count, 1, memory_order_acq_rel) != 1)
         return;
     pool = block->pool;
-    atomic_fetch_sub(&pool->bytes, block->cap);
-    if (block->slab != NULL)
-        slab_give(pool, block);
-    else
-        own_give(pool, block);
+    if (pool->rest != NULL) {
+        placed_give(pool, block);
+    } else {
+        atomic_fetch_sub(&pool->bytes, block->cap);
+        if (block->slab != NULL)
+            slab_give(pool, block);
+        else
+            own_give(pool, block);
+    }
     lmn__pool_release(pool);
 }

@@ -6,6 +6,9 @@
  * and given back from any thread, also after the environment that made it is gone. The pool
  * keeps given-back memory for the next batch, so that a scan does not fault in new pages for
  * every batch, and refuses to have more than `bytes_max` out at once.
+ *
+ * A placed pool asks memory of the caller's for each block and keeps nothing back; blocks that it
+ * has no room for come from another pool, which counts all of them.
  */
 #ifndef LMN_BASE_POOL_H
 #define LMN_BASE_POOL_H
@@ -23,7 +26,7 @@ struct lmn__block {
     uint8_t *data;
     size_t cap; /* at least what was asked for */
     struct lmn__pool *pool;
-    struct lmn__slab *slab; /* NULL: the block has a region or heap memory of its own */
+    struct lmn__slab *slab; /* NULL: the block has a region or other memory of its own */
     void *base;             /* what to give back when slab is NULL */
     atomic_uint_fast32_t reference_count;
 };
@@ -39,6 +42,22 @@ struct lmn__pool_options {
 /* Make a pool; `options` is copied. The caller releases *pool_out. */
 LMN_MUST_USE enum lmn_status lmn__pool_new(const struct lmn__pool_options *options,
                                            struct lmn__pool **pool_out, struct lmn_error *err);
+
+/*
+ * Make a pool over `memory`, which it owns from then on, and `rest`, an ordinary pool that it keeps
+ * a reference to. The caller releases *pool_out.
+ */
+LMN_MUST_USE enum lmn_status lmn__pool_new_placed(struct lmn__pool *rest,
+                                                  const struct lmn_memory *memory,
+                                                  struct lmn__pool **pool_out,
+                                                  struct lmn_error *err);
+
+/* What a placed pool has got from its memory since it was made, and how often it got nothing. */
+struct lmn__pool_placed {
+    uint64_t blocks, bytes, refused;
+};
+
+struct lmn__pool_placed lmn__pool_placed(const struct lmn__pool *pool);
 
 /* Drop the owner's reference. The pool itself ends with its last block. */
 void lmn__pool_release(struct lmn__pool *pool);

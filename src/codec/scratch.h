@@ -9,6 +9,7 @@
 
 struct lmn__scratch {
     struct lmn_env *env;      /* borrowed */
+    struct lmn_env *place;    /* borrowed; where what is handed out lies. NULL: the file's */
     struct lmn__vec fetched;  /* bytes of a page */
     struct lmn__vec rep, def; /* levels, 16 bits each */
     struct lmn__vec plain;    /* what came out of lz4 or zstd */

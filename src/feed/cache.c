@@ -11,7 +11,7 @@
  * first. Those that it has opened stay: of a table that does not fit, a part that stays is worth
  * more to reads in random order than one that changes all the time.
  *
- * One mutex guards the list of open files and every look at the directory.
+ * One mutex guards the list of open files and every count of what is there (room.h).
  */
 #include "feed/cache.h"
 
@@ -20,9 +20,11 @@
 #include <string.h>
 
 #include "base/bytes.h"
+#include "base/error.h"
 #include "base/hash.h"
 #include "base/math.h"
 #include "base/pool.h"
+#include "feed/room.h"
 #include "os/clock.h"
 #include "os/thread.h"
 #include "store/draft.h"
@@ -32,11 +34,7 @@ enum {
     PIECE_BYTES = 1 << 20,
     SUM_BYTES = 8,
     PATH_BYTES = 64,
-    PUTS_PER_LOOK = 256, /* pieces put between two looks at what other processes have put */
 };
-
-/* A draft that is older belongs to a process that is gone. */
-static const int64_t draft_age_max_ns = (int64_t)3600 * 1000 * 1000 * 1000;
 
 struct lmn__cached_file {
     struct lmn__cache *cache;
@@ -49,13 +47,12 @@ struct lmn__cached_file {
 struct lmn__cache {
     struct lmn_env *env;     /* counted */
     struct lmn_store *store; /* counted */
-    uint64_t bytes_max;
-    atomic_uint_fast64_t bytes;
-    atomic_uint_fast64_t puts;
+    atomic_uint_fast64_t found_bytes;
     atomic_bool full; /* nothing can make room */
     struct lmn__mutex mutex;
     struct {
         struct lmn__cached_file *file;
+        struct lmn__room room;
     } locked;
 };
 
@@ -69,137 +66,42 @@ static uint64_t piece_bytes(const struct lmn__cached_file *file, uint64_t piece)
     return lmn__min_u64(PIECE_BYTES, file->bytes - piece * PIECE_BYTES);
 }
 
-/* A look at the directory. */
-struct look {
-    struct lmn__cache *cache;
-    char dir[PATH_BYTES];
-    uint64_t pieces;
-    bool emptying;           /* remove what is found */
-    char oldest[PATH_BYTES]; /* the directory that is longest unused; "": none can go */
-    int64_t oldest_ns;
-};
-
-static bool is_open_locked(const struct lmn__cache *cache, const char *dir)
+/* Files that are open here stay. */
+static bool is_open_locked(void *context, uint64_t key)
 {
-    char name[PATH_BYTES];
+    const struct lmn__cache *cache = context;
+    const struct lmn__cached_file *file = cache->locked.file;
 
-    for (const struct lmn__cached_file *file = cache->locked.file; file != NULL;
-         file = file->next) {
-        snprintf(name, sizeof name, "%016" PRIx64, file->key);
-        if (strcmp(name, dir) == 0)
-            return true;
-    }
-    return false;
+    while (file != NULL && file->key != key)
+        file = file->next;
+    return file != NULL;
 }
 
-/* One entry of a file's directory. What cannot be removed is left to the next look. */
-static enum lmn_status see_piece(void *context, const char *name, bool is_directory,
-                                 struct lmn_error *err)
+/* Is there room for so many bytes more, or can some be made? */
+static bool take_room(struct lmn__cache *cache, uint64_t bytes)
 {
-    struct look *look = context;
-    struct lmn_store *store = look->cache->store;
-    const char *dot = strrchr(name, '.');
-    struct lmn__store_stat stat;
-    char path[2 * PATH_BYTES];
-    enum lmn_status ignored;
+    enum lmn__room_answer answer;
 
-    (void)err;
-    if (is_directory || strlen(name) >= PATH_BYTES)
-        return LMN_OK;
-    snprintf(path, sizeof path, "%s/%s", look->dir, name);
-    if (dot == NULL)
-        look->pieces += strcmp(name, "used") != 0;
-    else if (!look->emptying && (store->ops->stat(store, path, &stat, NULL) != LMN_OK ||
-                                 stat.modified_ns > lmn__clock_now_ns() - draft_age_max_ns))
-        return LMN_OK;
-    if (dot != NULL || look->emptying) {
-        ignored = store->ops->remove(store, path, NULL);
-        (void)ignored;
-    }
-    return LMN_OK;
-}
-
-/* One entry of the cache: count its pieces, and see when it was last used. */
-static enum lmn_status see_file_locked(void *context, const char *name, bool is_directory,
-                                       struct lmn_error *err)
-{
-    struct look *look = context;
-    struct lmn_store *store = look->cache->store;
-    struct lmn__store_stat stat = { 0 };
-    char path[2 * PATH_BYTES];
-    enum lmn_status st;
-
-    if (!is_directory || strlen(name) != 16)
-        return LMN_OK;
-    snprintf(look->dir, sizeof look->dir, "%s", name);
-    st = store->ops->list(store, name, see_piece, look, err);
-    if (st != LMN_OK || is_open_locked(look->cache, name))
-        return st;
-    snprintf(path, sizeof path, "%s/used", name);
-    if (store->ops->stat(store, path, &stat, NULL) != LMN_OK)
-        stat.modified_ns = 0;
-    if (look->oldest[0] == '\0' || stat.modified_ns < look->oldest_ns) {
-        snprintf(look->oldest, sizeof look->oldest, "%s", name);
-        look->oldest_ns = stat.modified_ns;
-    }
-    return LMN_OK;
-}
-
-static enum lmn_status look_around_locked(struct lmn__cache *cache, struct look *look_out,
-                                          struct lmn_error *err)
-{
-    enum lmn_status st;
-
-    *look_out = (struct look){ .cache = cache };
-    st = cache->store->ops->list(cache->store, "", see_file_locked, look_out, err);
-    if (st == LMN_OK)
-        atomic_store(&cache->bytes, look_out->pieces * (PIECE_BYTES + SUM_BYTES));
-    return st;
-}
-
-static void empty_dir(struct lmn__cache *cache, const char *dir)
-{
-    struct look look = { .cache = cache, .emptying = true };
-    enum lmn_status ignored;
-
-    snprintf(look.dir, sizeof look.dir, "%s", dir);
-    ignored = cache->store->ops->list(cache->store, dir, see_piece, &look, NULL);
-    ignored = cache->store->ops->remove_dir(cache->store, dir, NULL);
-    (void)ignored;
-}
-
-/* Is there room for one more piece, or can some be made? */
-static bool make_room(struct lmn__cache *cache)
-{
-    struct look look;
-    bool room = false;
-
-    if (atomic_load(&cache->full))
-        return false;
-    if (atomic_load(&cache->bytes) + PIECE_BYTES + SUM_BYTES <= cache->bytes_max &&
-        atomic_fetch_add(&cache->puts, 1) % PUTS_PER_LOOK != PUTS_PER_LOOK - 1)
-        return true;
     lmn__mutex_lock(&cache->mutex);
-    while (!room && look_around_locked(cache, &look, NULL) == LMN_OK) {
-        room = atomic_load(&cache->bytes) + PIECE_BYTES + SUM_BYTES <= cache->bytes_max;
-        if (!room && look.oldest[0] == '\0')
-            break;
-        if (!room)
-            empty_dir(cache, look.oldest);
-    }
-    atomic_store(&cache->full, !room);
+    answer = lmn__room_take(&cache->locked.room, bytes);
+    if (answer == LMN__ROOM_NONE)
+        atomic_store(&cache->full, true);
     lmn__mutex_unlock(&cache->mutex);
-    return room;
+    return answer == LMN__ROOM_TAKEN;
 }
 
 enum lmn_status lmn__cache_open(struct lmn_store *store, uint64_t bytes_max,
                                 struct lmn__cache **cache_out, struct lmn_error *err)
 {
-    struct lmn__cache *cache = lmn__calloc(store->env, 1, sizeof *cache);
-    struct look look;
+    struct lmn__cache *cache;
     enum lmn_status st;
 
     *cache_out = NULL;
+    if (bytes_max < PIECE_BYTES + SUM_BYTES)
+        return lmn_fail(err, LMN_E_INVALID,
+                        "%.200s: a cache of %llu bytes has no room for a piece, which has %d",
+                        store->name, (unsigned long long)bytes_max, PIECE_BYTES + SUM_BYTES);
+    cache = lmn__calloc(store->env, 1, sizeof *cache);
     if (cache == NULL)
         return lmn__no_memory(err, "a cache", sizeof *cache);
     st = lmn__mutex_init(&cache->mutex, err);
@@ -209,8 +111,12 @@ enum lmn_status lmn__cache_open(struct lmn_store *store, uint64_t bytes_max,
     }
     cache->env = lmn_env_acquire(store->env);
     cache->store = lmn_store_acquire(store);
-    cache->bytes_max = bytes_max;
-    st = look_around_locked(cache, &look, err);
+    cache->locked.room = (struct lmn__room){ .store = store,
+                                             .bytes_max = bytes_max,
+                                             .piece_bytes_max = PIECE_BYTES + SUM_BYTES,
+                                             .stays = is_open_locked,
+                                             .context = cache };
+    st = lmn__room_open(&cache->locked.room, err);
     if (st == LMN_OK)
         *cache_out = cache;
     else
@@ -233,7 +139,17 @@ void lmn__cache_close(struct lmn__cache *cache)
 
 uint64_t lmn__cache_bytes(struct lmn__cache *cache)
 {
-    return atomic_load(&cache->bytes);
+    uint64_t bytes;
+
+    lmn__mutex_lock(&cache->mutex);
+    bytes = lmn__room_bytes(&cache->locked.room);
+    lmn__mutex_unlock(&cache->mutex);
+    return bytes;
+}
+
+uint64_t lmn__cache_found_bytes(struct lmn__cache *cache)
+{
+    return atomic_load(&cache->found_bytes);
 }
 
 bool lmn__cache_is_full(struct lmn__cache *cache)
@@ -328,8 +244,10 @@ static bool read_kept(struct lmn__cached_file *file, uint64_t piece, uint64_t fr
         st = lmn__object_read_block(&object, 0, bytes + SUM_BYTES, &block, NULL);
         if (st == LMN_OK && lmn__load_u64(block->data + bytes) != lmn__hash64(block->data, bytes))
             st = LMN_E_CORRUPT;
-        if (st == LMN_OK)
+        if (st == LMN_OK) {
             memcpy(data, block->data + from, len);
+            atomic_fetch_add(&file->cache->found_bytes, bytes);
+        }
         lmn__block_release(block);
     }
     lmn__object_close(&object);
@@ -346,6 +264,8 @@ static void keep(struct lmn__cached_file *file, uint64_t piece, uint8_t *data)
 
     lmn__store_u64(data + bytes, lmn__hash64(data, bytes));
     piece_path(file, piece, path);
+    if (!take_room(file->cache, bytes + SUM_BYTES))
+        return;
     if (lmn__draft_open(file->cache->store, path, &draft, NULL) != LMN_OK)
         return;
     if (lmn__draft_write_at(&draft, 0, data, bytes + SUM_BYTES, NULL) != LMN_OK) {
@@ -355,7 +275,6 @@ static void keep(struct lmn__cached_file *file, uint64_t piece, uint8_t *data)
     }
     if (lmn__draft_publish(&draft, LMN__PUBLISH_REPLACE, false, NULL) != LMN_OK)
         return;
-    atomic_fetch_add(&file->cache->bytes, bytes + SUM_BYTES);
     atomic_store(&file->known[piece], 1);
 }
 
@@ -384,7 +303,7 @@ static enum lmn_status read_missing(struct lmn__cached_file *file, uint64_t piec
     struct lmn__block *block = NULL;
     enum lmn_status st;
 
-    if (!make_room(file->cache) ||
+    if (atomic_load(&file->cache->full) ||
         lmn__block_new(file->cache->env->pool, PIECE_BYTES + SUM_BYTES, &block, NULL) != LMN_OK)
         return read_origin(origin, piece * PIECE_BYTES + from, data, len, err);
     st = read_origin(origin, piece * PIECE_BYTES, block->data, piece_bytes(file, piece), err);

@@ -18,15 +18,22 @@ struct lmn__cache;
 struct lmn__cached_file;
 
 /*
- * Keep at most about `bytes_max` bytes in `store`. The caller closes *cache_out, behind its files.
+ * Keep at most `bytes_max` bytes in `store`, whichever process puts them there, and what threads
+ * are just putting: a piece each. The caller closes *cache_out, behind its files.
+ *
+ * LMN_E_INVALID  a piece has no room in `bytes_max`
+ * LMN_E_IO       there is no cache in `store`, and none can be made
  */
 LMN_MUST_USE enum lmn_status lmn__cache_open(struct lmn_store *store, uint64_t bytes_max,
                                              struct lmn__cache **cache_out, struct lmn_error *err);
 /* NULL is ignored. */
 void lmn__cache_close(struct lmn__cache *cache);
 
-/* Bytes in the cache, as far as this process knows. */
+/* Bytes of the pieces in the cache, looked up now. */
 uint64_t lmn__cache_bytes(struct lmn__cache *cache);
+
+/* Bytes of the pieces that reads through `cache` have found there. */
+uint64_t lmn__cache_found_bytes(struct lmn__cache *cache);
 
 /* Has something had no room in it, and could none be made? */
 bool lmn__cache_is_full(struct lmn__cache *cache);

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/math.h"
+#include "base/pool.h"
 #include "os/clock.h"
 #include "os/fork.h"
 
@@ -33,6 +34,7 @@ void lmn__feed_deinit(struct lmn_feed *feed)
     lmn__reader_set_release(feed->readers);
     lmn__snapshot_release(feed->snapshot);
     lmn__access_close(&feed->access);
+    lmn_env_release(feed->place);
     lmn__arena_free(feed->segments);
     lmn__arena_deinit(&feed->arena);
     lmn__buf_deinit(&feed->text);
@@ -140,6 +142,10 @@ void lmn_feed_info(const struct lmn_feed *feed, struct lmn_feed_info *info_out)
 
 void lmn_feed_stats(struct lmn_feed *feed, struct lmn_feed_stats *stats_out)
 {
+    struct lmn__pool_placed placed = { 0 };
+
+    if (feed->place != NULL)
+        placed = lmn__pool_placed(feed->place->pool);
     *stats_out = (struct lmn_feed_stats){
         .batches = feed->batches,
         .rows = feed->rows,
@@ -154,5 +160,8 @@ void lmn_feed_stats(struct lmn_feed *feed, struct lmn_feed_stats *stats_out)
         .store_bytes = atomic_load(&feed->access.counts.store_bytes),
         .cache_hit_bytes = atomic_load(&feed->access.counts.cache_hit_bytes),
         .replaced = atomic_load(&feed->replaced),
+        .placed = placed.blocks,
+        .placed_bytes = placed.bytes,
+        .not_placed = placed.refused,
     };
 }

@@ -19,8 +19,9 @@
 #include "table/pick.h"
 
 struct lmn_feed {
-    struct lmn_env *env; /* counted */
-    uint64_t process;    /* that opened it; see os/fork.h */
+    struct lmn_env *env;   /* counted */
+    struct lmn_env *place; /* counted; where batches lie. NULL: in the memory of env */
+    uint64_t process;      /* that opened it; see os/fork.h */
     struct lmn__access access;
     struct lmn__snapshot *snapshot;
     struct lmn__reader_set *readers;

@@ -259,6 +259,9 @@ static enum lmn_status fill(struct lmn_feed *feed, struct lmn_table *table,
         st = describe(feed, options, err);
     if (st == LMN_OK)
         st = begin(feed, err);
+    /* The last that may fail: from then on the memory is the feed's. */
+    if (st == LMN_OK && options->memory != NULL)
+        st = lmn__env_new_placed(feed->env, options->memory, &feed->place, err);
     if (st == LMN_OK) {
         feed->unit_batches = unit_batches(feed);
         if (!options->unpinned)

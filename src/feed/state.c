@@ -201,7 +201,7 @@ static enum lmn_status read_ids(struct lmn_feed *feed, struct lmn__pick *pick,
     lmn__scratch_init(&scratch, feed->env);
     st = lmn__pick_read(pick, 1, &scratch, err);
     if (st == LMN_OK)
-        st = lmn__pick_gather(pick, 0, pick->count, true, &array, err);
+        st = lmn__pick_gather(pick, 0, pick->count, &array, err);
     lmn__scratch_deinit(&scratch);
     if (st != LMN_OK)
         return st;
@@ -247,7 +247,8 @@ enum lmn_status lmn_feed_row_ids(struct lmn_feed *feed, uint64_t step, const uin
     const struct lmn_scan_options nothing = { .column = no_column };
     struct lmn__pick pick = { .snapshot = feed->snapshot,
                               .row_columns = { true, false },
-                              .live = !feed->is_filtered };
+                              .live = !feed->is_filtered,
+                              .whole = true };
     uint64_t first = rank != NULL ? *rank : 0, ranks = 1, count = 0;
     struct lmn__place place;
     struct lmn__steps steps;

@@ -91,7 +91,9 @@ static enum lmn_status read_rows(const struct unit *unit, uint64_t first, uint64
                                 .readers = feed->readers,
                                 .row_columns = feed->row_columns,
                                 .live = !feed->is_filtered,
-                                .close = feed->order.shuffle != LMN_SHUFFLE_FULL };
+                                .close = feed->order.shuffle != LMN_SHUFFLE_FULL,
+                                .whole = unit->batch_count == 1,
+                                .place = feed->place };
     st = lmn__pick_init(pick, count, err);
     if (st != LMN_OK)
         return st;
@@ -168,8 +170,7 @@ static enum lmn_status read_unit(struct unit *unit, struct ArrowArray *batch_out
         st = read_rows(unit, 0, unit->row_count, &pick, err);
     }
     for (uint32_t i = 0; st == LMN_OK && i < unit->batch_count; i++) {
-        st = lmn__pick_gather(&pick, first, unit->end[i] - first, unit->batch_count == 1,
-                              &batch_out[i], err);
+        st = lmn__pick_gather(&pick, first, unit->end[i] - first, &batch_out[i], err);
         if (st == LMN_OK)
             atomic_fetch_add(&unit->feed->bytes, array_bytes(layout, &batch_out[i]));
         first = unit->end[i];

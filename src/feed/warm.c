@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A scan through the cache leaves in it what the scan has read; its rows are thrown away.
+ * A scan through the cache leaves in it what the scan has read; its rows are thrown away. It ends
+ * where the cache has no room left: what is read from there on would be read for nothing.
  */
 #include <leman/feed_cache.h>
 #include <leman/table_scan.h>
@@ -8,14 +9,14 @@
 #include "base/error.h"
 #include "feed/access.h"
 
-static enum lmn_status drain(struct ArrowArrayStream *stream, uint64_t rows,
-                             lmn_cache_progress_fn progress, void *context, uint64_t *done_out,
-                             struct lmn_error *err)
+static enum lmn_status drain(struct ArrowArrayStream *stream, struct lmn__cache *cache,
+                             uint64_t rows, lmn_cache_progress_fn progress, void *context,
+                             uint64_t *done_out, struct lmn_error *err)
 {
     enum lmn_status st = LMN_OK;
 
     *done_out = 0;
-    while (st == LMN_OK) {
+    while (st == LMN_OK && !lmn__cache_is_full(cache)) {
         struct ArrowArray batch;
 
         st = lmn_table_scan_next(stream, &batch, err);
@@ -54,14 +55,14 @@ enum lmn_status lmn_cache_warm(struct lmn_table *table, const char *dir,
     if (st == LMN_OK)
         st = lmn_table_scan(access.table, &scan, &stream, err);
     if (st == LMN_OK) {
-        st = drain(&stream, rows, progress, context, &result_out->rows, err);
+        st = drain(&stream, access.cache, rows, progress, context, &result_out->rows, err);
+        result_out->full = lmn__cache_is_full(access.cache); /* a file that closes changes that */
         stream.release(&stream);
     }
     if (st == LMN_OK) {
         result_out->store_bytes = atomic_load(&access.counts.store_bytes);
-        result_out->hit_bytes = atomic_load(&access.counts.cache_hit_bytes);
+        result_out->hit_bytes = lmn__cache_found_bytes(access.cache);
         result_out->cache_bytes = lmn__cache_bytes(access.cache);
-        result_out->full = lmn__cache_is_full(access.cache);
     }
     lmn__access_close(&access);
     return st;

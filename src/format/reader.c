@@ -163,10 +163,10 @@ enum lmn_status lmn__reader_read(const struct lmn__reader *reader, struct lmn__s
                                  const struct lmn__row_range *range, uint64_t range_count,
                                  struct ArrowArray *array_out, struct lmn_error *err)
 {
+    struct lmn_env *env = scratch->place != NULL ? scratch->place : reader->file->env;
     struct lmn__builder root;
     uint64_t rows = 0;
-    enum lmn_status st = lmn__builder_init(&root, reader->file->env, reader->projection.layout,
-                                           err);
+    enum lmn_status st = lmn__builder_init(&root, env, reader->projection.layout, err);
 
     *array_out = (struct ArrowArray){ 0 };
     if (st != LMN_OK)

@@ -55,6 +55,7 @@ enum lmn_status lmn__pick_init(struct lmn__pick *pick, uint64_t count, struct lm
     pick->count = count;
     pick->group_count = 0;
     pick->group = NULL;
+    pick->is_in_order = false;
     pick->row = lmn__calloc(env, room, sizeof *pick->row);
     pick->part = lmn__calloc(env, room, sizeof *pick->part);
     pick->index = lmn__calloc(env, room, sizeof *pick->index);
@@ -94,6 +95,18 @@ static bool is_best_unsorted(const struct lmn__pick *pick)
     return true;
 }
 
+/* Does one group read the result as it is: all rows, each once, in the order of the request? */
+static bool reads_in_order(const struct lmn__pick *pick)
+{
+    if (!pick->whole || pick->group_count != 1)
+        return false;
+    for (uint64_t i = 0; i < pick->count; i++) {
+        if (pick->row[i].place != i || (i != 0 && pick->row[i].row == pick->row[i - 1].row))
+            return false;
+    }
+    return true;
+}
+
 /* Sort what is wanted, unless it is, and cut it into groups. */
 static enum lmn_status make_groups(struct lmn__pick *pick, struct lmn_error *err)
 {
@@ -115,6 +128,7 @@ static enum lmn_status make_groups(struct lmn__pick *pick, struct lmn_error *err
             pick->group[pick->group_count++].first = i;
         pick->group[pick->group_count - 1].count++;
     }
+    pick->is_in_order = reads_in_order(pick);
     return LMN_OK;
 }
 
@@ -168,12 +182,15 @@ static enum lmn_status read_group(struct lmn__pick *pick, struct lmn__scratch *s
     if (st != LMN_OK)
         return st;
     lmn__row_list_init(&rows, pick->snapshot->env);
+    if (pick->is_in_order)
+        scratch->place = pick->place;
     st = list_rows(pick, number, reader, &rows, err);
     if (st == LMN_OK)
         st = lmn__fragment_reader_read(reader, scratch, rows.range, rows.count, &group->array, err);
     if (st == LMN_OK)
-        st = lmn__row_columns_add(reader, pick->row_columns, rows.range, rows.count, &group->array,
-                                  err);
+        st = lmn__row_columns_add(reader, scratch->place, pick->row_columns, rows.range, rows.count,
+                                  &group->array, err);
+    scratch->place = NULL;
     lmn__row_list_deinit(&rows);
     lmn__reader_set_put(pick->readers, fragment);
     return st;
@@ -263,29 +280,17 @@ enum lmn_status lmn__pick_read(struct lmn__pick *pick, uint32_t threads,
     return st;
 }
 
-/* Is the result what the only group has read, as it is? */
-static bool is_in_order(const struct lmn__pick *pick)
-{
-    if (pick->group_count != 1 || (uint64_t)pick->group[0].array.length != pick->count)
-        return false;
-    for (uint64_t i = 0; i < pick->count; i++) {
-        if (pick->index[i] != i)
-            return false;
-    }
-    return true;
-}
-
-enum lmn_status lmn__pick_gather(struct lmn__pick *pick, uint64_t first, uint64_t count, bool whole,
+enum lmn_status lmn__pick_gather(struct lmn__pick *pick, uint64_t first, uint64_t count,
                                  struct ArrowArray *array_out, struct lmn_error *err)
 {
     const struct lmn__layout *layout = lmn__reader_set_projection(pick->readers)->layout;
     uint32_t columns = layout->child_count, more = lmn__row_columns_count(pick->row_columns);
-    struct lmn_env *env = pick->snapshot->env;
+    struct lmn_env *env = pick->snapshot->env, *place = pick->place != NULL ? pick->place : env;
     const struct ArrowArray **from;
     enum lmn_status st;
 
     *array_out = (struct ArrowArray){ 0 };
-    if (whole && is_in_order(pick)) {
+    if (pick->is_in_order) {
         lmn__array_move(&pick->group[0].array, array_out);
         return LMN_OK;
     }
@@ -296,9 +301,9 @@ enum lmn_status lmn__pick_gather(struct lmn__pick *pick, uint64_t first, uint64_
     for (uint32_t i = 0; st == LMN_OK && i < columns + more; i++) {
         for (uint32_t k = 0; k < pick->group_count; k++)
             from[k] = pick->group[k].array.children[i];
-        st = lmn__arrays_gather(env, i < columns ? layout->child[i] : &lmn__row_column_layout, from,
-                                pick->group_count, pick->part + first, pick->index + first, count,
-                                array_out->children[i], err);
+        st = lmn__arrays_gather(place, i < columns ? layout->child[i] : &lmn__row_column_layout,
+                                from, pick->group_count, pick->part + first, pick->index + first,
+                                count, array_out->children[i], err);
     }
     if (st != LMN_OK)
         lmn__array_release(array_out);

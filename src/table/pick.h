@@ -27,6 +27,8 @@ struct lmn__pick {
     struct lmn__row_columns row_columns;
     bool live;             /* `row` counts the live rows of a fragment, not all of them */
     bool close;            /* many of the rows lie side by side */
+    bool whole;            /* the rows are gathered in one piece, so what is read may be that */
+    struct lmn_env *place; /* borrowed; where what is gathered lies. NULL: the snapshot's */
     const uint64_t *asked; /* how messages call the rows, by place; NULL: by their place */
     uint64_t count;
     struct lmn__pick_row *row; /* the caller fills all of them, places included */
@@ -34,6 +36,7 @@ struct lmn__pick {
     uint64_t *index;           /* ... and where it is in that group's array */
     uint32_t group_count;
     struct lmn__pick_group *group;
+    bool is_in_order; /* what the only group reads is the result as it is */
 };
 
 /* Make room for `count` rows. The caller calls lmn__pick_deinit(), also after a failure. */
@@ -51,11 +54,11 @@ LMN_MUST_USE enum lmn_status lmn__pick_read(struct lmn__pick *pick, uint32_t thr
                                             struct lmn__scratch *scratch, struct lmn_error *err);
 
 /*
- * Rows [first, first + count) of the request as a struct array; the caller releases it. With
- * `whole`, nothing more is asked of the pick, and what it has read may be handed out as it is.
+ * Rows [first, first + count) of the request as a struct array, with `whole` all of them, once; the
+ * caller releases it.
  */
 LMN_MUST_USE enum lmn_status lmn__pick_gather(struct lmn__pick *pick, uint64_t first,
-                                              uint64_t count, bool whole,
-                                              struct ArrowArray *array_out, struct lmn_error *err);
+                                              uint64_t count, struct ArrowArray *array_out,
+                                              struct lmn_error *err);
 
 #endif

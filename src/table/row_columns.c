@@ -51,14 +51,14 @@ enum lmn_status lmn__row_columns_schema(const struct lmn__projection *projection
     return st;
 }
 
-static enum lmn_status make_column(const struct lmn__fragment_reader *reader, bool address,
-                                   const struct lmn__row_range *range, uint64_t range_count,
-                                   struct ArrowArray *array_out, struct lmn_error *err)
+static enum lmn_status make_column(const struct lmn__fragment_reader *reader, struct lmn_env *env,
+                                   bool address, const struct lmn__row_range *range,
+                                   uint64_t range_count, struct ArrowArray *array_out,
+                                   struct lmn_error *err)
 {
     const struct lmn__pb_fragment *fragment = lmn__fragment_reader_fragment(reader);
     struct lmn__builder builder;
-    enum lmn_status st = lmn__builder_init(&builder, lmn__fragment_reader_env(reader),
-                                           &lmn__row_column_layout, err);
+    enum lmn_status st = lmn__builder_init(&builder, env, &lmn__row_column_layout, err);
 
     for (uint64_t i = 0; st == LMN_OK && i < range_count; i++) {
         uint8_t *at;
@@ -81,21 +81,23 @@ static enum lmn_status make_column(const struct lmn__fragment_reader *reader, bo
 }
 
 enum lmn_status lmn__row_columns_make(const struct lmn__fragment_reader *reader,
-                                      struct lmn__row_columns which,
+                                      struct lmn_env *place, struct lmn__row_columns which,
                                       const struct lmn__row_range *range, uint64_t range_count,
                                       struct ArrowArray *const *array_out, struct lmn_error *err)
 {
     enum lmn_status st = LMN_OK;
 
+    if (place == NULL)
+        place = lmn__fragment_reader_env(reader);
     if (which.id)
-        st = make_column(reader, false, range, range_count, *array_out++, err);
+        st = make_column(reader, place, false, range, range_count, *array_out++, err);
     if (st == LMN_OK && which.address)
-        st = make_column(reader, true, range, range_count, *array_out, err);
+        st = make_column(reader, place, true, range, range_count, *array_out, err);
     return st;
 }
 
 enum lmn_status lmn__row_columns_add(const struct lmn__fragment_reader *reader,
-                                     struct lmn__row_columns which,
+                                     struct lmn_env *place, struct lmn__row_columns which,
                                      const struct lmn__row_range *range, uint64_t range_count,
                                      struct ArrowArray *array, struct lmn_error *err)
 {
@@ -109,7 +111,8 @@ enum lmn_status lmn__row_columns_add(const struct lmn__fragment_reader *reader,
                             &wider, err);
     if (st != LMN_OK)
         return st;
-    st = lmn__row_columns_make(reader, which, range, range_count, wider.children + count, err);
+    st = lmn__row_columns_make(reader, place, which, range, range_count, wider.children + count,
+                               err);
     if (st != LMN_OK) {
         wider.release(&wider);
         return st;

@@ -35,16 +35,18 @@ LMN_MUST_USE enum lmn_status lmn__row_columns_schema(const struct lmn__projectio
                                                      struct ArrowSchema *schema_out,
                                                      struct lmn_error *err);
 
-/* The columns for ranges of rows of a fragment, into array_out[0 .. count). */
-LMN_MUST_USE enum lmn_status lmn__row_columns_make(const struct lmn__fragment_reader *reader,
-                                                   struct lmn__row_columns which,
-                                                   const struct lmn__row_range *range,
-                                                   uint64_t range_count,
-                                                   struct ArrowArray *const *array_out,
-                                                   struct lmn_error *err);
+/*
+ * The columns for ranges of rows of a fragment, into array_out[0 .. count). They lie in the memory
+ * of `place`; NULL: of the reader.
+ */
+LMN_MUST_USE enum lmn_status lmn__row_columns_make(
+    const struct lmn__fragment_reader *reader, struct lmn_env *place, struct lmn__row_columns which,
+    const struct lmn__row_range *range, uint64_t range_count, struct ArrowArray *const *array_out,
+    struct lmn_error *err);
 
 /* Put the columns behind those of *array, a struct array of these rows. */
 LMN_MUST_USE enum lmn_status lmn__row_columns_add(const struct lmn__fragment_reader *reader,
+                                                  struct lmn_env *place,
                                                   struct lmn__row_columns which,
                                                   const struct lmn__row_range *range,
                                                   uint64_t range_count, struct ArrowArray *array,

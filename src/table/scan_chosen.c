@@ -151,7 +151,7 @@ static enum lmn_status make_result(struct choosing *choosing, const struct lmn__
     for (uint32_t i = 0; st == LMN_OK && i < columns; i++)
         st = make_column(choosing, choosing->filter->source[i], array_out->children[i], err);
     if (st == LMN_OK)
-        st = lmn__row_columns_make(reader, scan->row_columns, choosing->chosen.range,
+        st = lmn__row_columns_make(reader, NULL, scan->row_columns, choosing->chosen.range,
                                    choosing->chosen.count, array_out->children + columns, err);
     if (st != LMN_OK)
         lmn__array_release(array_out);
@@ -175,8 +175,8 @@ enum lmn_status lmn__scan_read_chosen(struct lmn__scan *scan, struct lmn__scan_p
     } else {
         st = read_tested(&choosing, reader, scratch, rows, err);
         if (st == LMN_OK)
-            st = lmn__row_columns_add(reader, scan->filter->row_columns, rows->range, rows->count,
-                                      &choosing.tested, err);
+            st = lmn__row_columns_add(reader, NULL, scan->filter->row_columns, rows->range,
+                                      rows->count, &choosing.tested, err);
         if (st == LMN_OK)
             st = lmn__cell_states_add(&scan->filter->states,
                                       lmn__fragment_reader_fragment(reader)->id, rows->range,

@@ -104,8 +104,8 @@ static enum lmn_status read_rows(const struct lmn__scan *scan,
                                                    array_out, err);
 
     if (st == LMN_OK)
-        st = lmn__row_columns_add(reader, scan->row_columns, rows->range, rows->count, array_out,
-                                  err);
+        st = lmn__row_columns_add(reader, NULL, scan->row_columns, rows->range, rows->count,
+                                  array_out, err);
     if (st != LMN_OK)
         lmn__array_release(array_out);
     return st;

@@ -64,7 +64,7 @@ static enum lmn_status read_rows(struct lmn__pick *pick, uint64_t count,
     if (st == LMN_OK)
         st = lmn__pick_read(pick, env->threads, &scratch, err);
     if (st == LMN_OK)
-        st = lmn__pick_gather(pick, 0, count, true, array_out, err);
+        st = lmn__pick_gather(pick, 0, count, array_out, err);
     lmn__scratch_deinit(&scratch);
     lmn__pick_deinit(pick);
     return st;
@@ -104,7 +104,7 @@ enum lmn_status lmn_table_take(struct lmn_table *table, const uint64_t *position
                                struct ArrowSchema *schema_out, struct ArrowArray *array_out,
                                struct lmn_error *err)
 {
-    const struct lmn__pick pick = { .live = true, .asked = position };
+    const struct lmn__pick pick = { .live = true, .whole = true, .asked = position };
 
     return take(pick, table, count, options, schema_out, array_out, err);
 }
@@ -114,7 +114,7 @@ enum lmn_status lmn_table_take_ids(struct lmn_table *table, const uint64_t *id, 
                                    struct ArrowSchema *schema_out, struct ArrowArray *array_out,
                                    struct lmn_error *err)
 {
-    const struct lmn__pick pick = { .asked = id };
+    const struct lmn__pick pick = { .whole = true, .asked = id };
 
     return take(pick, table, count, options, schema_out, array_out, err);
 }

@@ -45,6 +45,7 @@ def test_wrong_usage(leman, path, tmp_path):
         (["cache", "warm", path], "--to"),
         (["cache", "warm", tmp_path / "none", "--to", tmp_path / "c"], "none"),
         (["cache", "warm", path, "--to", tmp_path / "c", "--columns", "nothing"], "nothing"),
+        (["cache", "warm", path, "--to", tmp_path / "c", "--bytes", 10], "a cache of 10 bytes"),
     ]:
         done = leman(*arguments)
         assert done.returncode == 2, arguments
@@ -66,13 +67,18 @@ def test_feed_bench(leman, path):
 def test_cache(leman, path, tmp_path):
     cache = tmp_path / "cache"
     first = result(leman("cache", "warm", path, "--to", cache, "--json"))
-    assert first["rows"] == ROWS and first["store_bytes"] > 0 and not first["full"]
+    assert first["rows"] == ROWS and first["hit_bytes"] == 0 and not first["full"]
+    pieces = [name for name in cache.glob("*/*") if name.name != "used"]
+    assert first["cache_bytes"] == sum(name.stat().st_size for name in pieces)
+    assert first["store_bytes"] == first["cache_bytes"] - 8 * len(pieces) > 0
     again = result(leman("cache", "warm", path, "--to", cache, "--json"))
-    assert again["store_bytes"] == 0 and again["hit_bytes"] > 0
+    assert again["store_bytes"] == 0 and again["hit_bytes"] == first["store_bytes"]
+    assert again["cache_bytes"] == first["cache_bytes"]
     stats = result(leman("feed-bench", path, "--cache", cache, "--json"))
     assert stats["store_bytes"] == 0 and stats["cache_hit_bytes"] > 0
-    small = result(leman("cache", "warm", path, "--to", tmp_path / "c", "--bytes", 10, "--json"))
-    assert small["full"] and small["cache_bytes"] == 0
+    done = leman("cache", "warm", path, "--to", tmp_path / "rows.jsonl")
+    assert done.returncode == 1
+    assert b"rows.jsonl cannot be the directory of a cache" in done.stderr
 
 
 def test_cache_after_kills(leman, tmp_path):
@@ -93,6 +99,8 @@ def test_cache_after_kills(leman, tmp_path):
     result(leman(*command[1:]))
     again = result(leman(*command[1:]))
     assert again["store_bytes"] == 0
+    small = result(leman(*command[1:-3], "--to", tmp_path / "c", "--bytes", 5_000_000, "--json"))
+    assert small["full"] and 0 < small["cache_bytes"] <= 5_000_000
     feed = table.feed(cache_dir=tmp_path / "cache", epochs=1, pin=False)
     for batch in feed:
         assert batch["data"].to_pylist() == [data[i] for i in batch["id"].to_pylist()]

@@ -7,6 +7,9 @@ import multiprocessing
 import os
 import pickle
 import re
+import signal
+import subprocess
+import sys
 import threading
 
 import leman
@@ -110,10 +113,21 @@ def test_feed_ranks_of_the_environment(table, monkeypatch):
     monkeypatch.setenv("RANK", "1")
     monkeypatch.setenv("WORLD_SIZE", "3")
     feed = table.feed(batch_size=10, epochs=1)
-    expected = table.feed(batch_size=10, epochs=1, rank=1, world_size=3)
-    assert ids(feed) == ids(expected)
+    expected = ids(table.feed(batch_size=10, epochs=1, rank=1, world_size=3))
+    assert ids(feed) == expected
     with pytest.raises(ValueError, match="together"):
         table.feed(rank=1)
+    monkeypatch.setenv("RANK", "x")
+    with pytest.raises(ValueError, match="RANK=x in the environment is not a whole number"):
+        table.feed()
+    monkeypatch.delenv("RANK")
+    with pytest.raises(ValueError, match="WORLD_SIZE=3 is in the environment and RANK is not"):
+        table.feed()
+    monkeypatch.setenv("RANK", "1")
+    monkeypatch.delenv("WORLD_SIZE")
+    with pytest.raises(ValueError, match="RANK=1 is in the environment and WORLD_SIZE is not"):
+        table.feed()
+    assert ids(table.feed(batch_size=10, epochs=1, rank=1, world_size=3)) == expected
 
 
 def test_feed_state_continues_with_other_ranks(table):
@@ -426,6 +440,54 @@ def test_feed_cache(table, tmp_path):
     assert stats["cache_hit_bytes"] > 0
 
 
+READER = """
+import sys
+import leman
+
+feed = leman.open("t").feed(
+    epochs=2, seed=int(sys.argv[1]), cache_dir="cache", cache_bytes=4_000_000, num_workers=1
+)
+print("open", flush=True)
+sys.stdin.readline()
+for batch in feed:
+    for i, data in zip(batch["id"].to_pylist(), batch["data"].to_pylist()):
+        assert data == bytes([i % 256]) * 60_000
+    print(batch.num_rows, flush=True)
+"""
+
+
+def test_feed_cache_has_one_limit_for_all_processes(tmp_path):
+    rows = {"id": range(400), "data": [bytes([i % 256]) * 60_000 for i in range(400)]}
+    leman.create(tmp_path / "t", pa.table(rows), max_rows_per_fragment=100)
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "cwd": tmp_path}
+    readers = [
+        subprocess.Popen([sys.executable, "-c", READER, str(seed)], **pipes) for seed in range(4)
+    ]
+    for reader in readers:
+        assert reader.stdout.readline() == b"open\n"
+    for reader in readers:
+        reader.stdin.write(b"\n")
+        reader.stdin.flush()
+    assert readers[0].stdout.readline() == b"64\n"
+    readers[0].kill()  # in the middle of whatever it does
+    for reader in readers:
+        reader.communicate()
+    assert [reader.returncode for reader in readers] == [-signal.SIGKILL, 0, 0, 0]
+    pieces = [path.stat().st_size for path in (tmp_path / "cache").glob("*/*")]
+    assert 2_000_000 < sum(pieces) <= 4_000_000 + len(readers) * ((1 << 20) + 8)
+
+
+def test_feed_refuses_a_cache_that_is_none(table, tmp_path):
+    (tmp_path / "file").write_text("")
+    for options, kind, message in [
+        ({"cache_dir": tmp_path / "file"}, leman.StoreError, "file cannot be the directory of a c"),
+        ({"cache_dir": "/proc/nope"}, leman.StoreError, "/proc/nope cannot be the directory"),
+        ({"cache_dir": tmp_path / "c", "cache_bytes": 9}, leman.InvalidError, "a cache of 9 bytes"),
+    ]:
+        with pytest.raises(kind, match=message):
+            table.feed(**options)
+
+
 def test_feed_cache_keeps_rows_that_match(table, tmp_path):
     options = {"where": "id % 3 = 1", "epochs": 1, "cache_dir": tmp_path / "cache", "columns": []}
     first = table.feed(**options)
@@ -455,15 +517,43 @@ def test_feed_arguments(table):
         ({"format": "list"}, "format"),
         ({"remainder": "keep"}, "remainder"),
         ({"on_error": "skip"}, "on_error"),
-        ({"batch_size": 0}, "batch_size"),
+        ({"batch_size": 0}, "batch_size is at least 1, not 0"),
+        ({"batch_size": "a"}, "batch_size is a whole number, not 'a'"),
+        ({"batch_size": 2**32}, r"batch_size is less than 2\*\*32, not 4294967296"),
+        ({"epochs": 1.5}, "epochs is a whole number, not 1.5"),
+        ({"prefetch": None}, "prefetch is a whole number, not None"),
+        ({"num_workers": -1}, "num_workers is at least 1, not -1"),
+        ({"block_size": -1}, "block_size is at least 1, not -1"),
+        ({"window_size": 0}, "window_size is at least 1, not 0"),
+        ({"seed": -1}, "seed is at least 0, not -1"),
+        ({"seed": 2**64}, r"seed is less than 2\*\*64"),
+        ({"cache_bytes": -1}, "cache_bytes is at least 1, not -1"),
         ({"drop_last": True, "remainder": "pad"}, "drop_last"),
         ({"rank": 2, "world_size": 2}, "rank 2 of 2"),
+        ({"rank": -1, "world_size": 2}, "rank is at least 0, not -1"),
         ({"where": "nothing > 1"}, "nothing"),
     ]:
-        with pytest.raises((ValueError, leman.LemanError), match=message):
+        with pytest.raises((ValueError, TypeError, leman.LemanError), match=message):
             table.feed(**options)
     with pytest.raises(leman.NotFoundError):
         table.feed(columns=["nothing"])
+    assert table.feed(batch_size=np.int64(7), seed=2**64 - 1, epochs=1).steps_per_epoch == 43
+
+
+def test_feed_refuses_places_that_are_none(table):
+    for epochs in (1, None):
+        feed = table.feed(batch_size=16, epochs=epochs)
+        for call, message in [
+            (lambda feed: feed.row_ids(-1), "step is at least 0, not -1"),
+            (lambda feed: feed.row_ids(0, -1), "rank is at least 0, not -1"),
+            (lambda feed: feed.row_ids("0"), "step is a whole number, not '0'"),
+            (lambda feed: feed.skip(-1), "batches is at least 0, not -1"),
+            (lambda feed: feed.seek(-1), "epoch is at least 0, not -1"),
+            (lambda feed: feed.clone(worker=-1, workers=2), "worker is at least 0, not -1"),
+        ]:
+            with pytest.raises((ValueError, TypeError), match=message):
+                call(feed)
+        assert len(next(feed)) == 16
 
 
 @pytest.mark.parametrize("clock", ["now()", "current_timestamp", "current_date", "Today()"])

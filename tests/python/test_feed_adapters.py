@@ -232,11 +232,17 @@ def test_torchdata_resumes(table, workers):
     assert ids(second) == rest
 
 
+def test_adapters_are_there_after_import():
+    """Each is imported when it is used; without its library nothing else misses it."""
+    code = "import leman, sys; leman.grain.TableSource; assert 'leman.ray_data' not in sys.modules"
+    subprocess.run([sys.executable, "-c", code + "; from leman import *"], check=True)
+    pytest.importorskip("ray")
+    subprocess.run([sys.executable, "-c", "import leman; leman.ray_data.read_table"], check=True)
+
+
 def test_grain_iterates(table):
     grain = pytest.importorskip("grain.python")
-    from leman.grain import TableSource
-
-    source = TableSource(table, columns=["id", "text"])
+    source = leman.grain.TableSource(table, columns=["id", "text"])
     assert isinstance(source, grain.RandomAccessDataSource)
     assert source[-1] == {"id": ROWS - 1, "text": str(ROWS - 1)}
     assert [row["id"] for row in source[[5, 3]]] == [5, 3]
@@ -256,7 +262,7 @@ def test_grain_iterates(table):
 def test_ray_reads(table):
     ray = pytest.importorskip("ray")
     pytest.importorskip("ray.data")
-    from leman.ray_data import read_table
+    read_table = leman.ray_data.read_table
 
     ray.init("local", num_cpus=2, include_dashboard=False, log_to_driver=False)
     try:

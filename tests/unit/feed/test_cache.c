@@ -11,6 +11,7 @@
 
 #include "feed/cache.h"
 #include "os/thread.h"
+#include "store/draft.h"
 #include "stores.h"
 
 enum { PIECE = 1 << 20, FILE_BYTES = 5 * PIECE / 2, PIECES = 3 };
@@ -149,7 +150,9 @@ static enum lmn_status damage_file(void *context, const char *name, bool is_dire
 {
     struct damage *damage = context;
 
-    CHECK(is_directory);
+    CHECK_EQ(is_directory, strcmp(name, "ledger") != 0);
+    if (!is_directory)
+        return LMN_OK;
     snprintf(damage->dir, sizeof damage->dir, "%.20s", name);
     return damage->store->ops->list(damage->store, name, damage_piece, damage, err);
 }
@@ -218,6 +221,134 @@ static void test_cache__full(void **state)
     lmn_store_release(store);
 }
 
+static void check_kept(struct lmn_store *store, uint64_t bytes_max)
+{
+    struct lmn__cache *cache = cache_open(store, (uint64_t)1 << 40);
+    uint64_t bytes = lmn__cache_bytes(cache);
+
+    if (bytes > bytes_max)
+        fail_msg("%llu bytes are kept, of at most %llu", (unsigned long long)bytes,
+                 (unsigned long long)bytes_max);
+    lmn__cache_close(cache);
+}
+
+/* Caches over one directory, as processes have them, with the same files open: one limit. */
+static void test_cache__one_limit(void **state)
+{
+    enum { CACHES = 4, FILES = 3 };
+    static const char *const name[FILES] = { "data/a", "data/b", "data/c" };
+    struct lmn_store *store = test_store_memory();
+    struct lmn__cached_file *file[CACHES][FILES];
+    struct lmn__cache *cache[CACHES];
+    struct origin origin = { 0 };
+
+    (void)state;
+    for (int i = 0; i < CACHES; i++) {
+        cache[i] = cache_open(store, 5 * PIECE);
+        for (int j = 0; j < FILES; j++)
+            file[i][j] = file_open(cache[i], name[j]);
+    }
+    for (int turn = 0; turn < 2; turn++)
+        for (int i = 0; i < CACHES; i++)
+            for (int j = 0; j < FILES; j++)
+                read_around(file[i][(i + j) % FILES], &origin);
+    check_kept(store, 5 * PIECE);
+    for (int i = 0; i < CACHES; i++) {
+        for (int j = 0; j < FILES; j++)
+            lmn__cached_file_close(file[i][j]);
+        lmn__cache_close(cache[i]);
+    }
+    lmn_store_release(store);
+}
+
+/* What others have put there with a higher limit goes, and not more than has to. */
+static void test_cache__too_much_is_there(void **state)
+{
+    struct lmn_store *store = test_store_memory();
+    struct lmn__cache *cache = cache_open(store, 100 * PIECE);
+    struct lmn__cached_file *first = file_open(cache, "data/a"), *second;
+    struct origin origin = { 0 };
+
+    (void)state;
+    read_around(first, &origin);
+    second = file_open(cache, "data/b");
+    read_around(second, &origin);
+    CHECK_EQ(lmn__cache_bytes(cache), 2 * (FILE_BYTES + 8 * PIECES));
+    lmn__cached_file_close(first);
+    lmn__cached_file_close(second);
+    lmn__cache_close(cache);
+    cache = cache_open(store, 4 * PIECE);
+    CHECK(lmn__cache_bytes(cache) <= 4 * PIECE);
+    CHECK(lmn__cache_bytes(cache) >= 2 * PIECE);
+    lmn__cache_close(cache);
+    lmn_store_release(store);
+}
+
+/* The count of what is there is gone, cut, or what processes that were killed have left of it. */
+static void test_cache__wrong_ledger(void **state)
+{
+    static const struct {
+        const char *data;
+        size_t len;
+    } ledger[] = {
+        { NULL, 0 }, { "", 0 }, { "abc", 3 }, { "\xff\xff\xff\xff\xff\xff\xff\xff", 8 }
+    };
+    struct lmn_error err = { 0 };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof ledger / sizeof ledger[0]; i++) {
+        struct lmn_store *store = test_store_memory();
+        struct lmn__cache *cache = cache_open(store, 5 * PIECE);
+        struct lmn__cached_file *file = file_open(cache, "data/a");
+        struct origin origin = { 0 }, again = { .fails = true };
+
+        CHECK_OK(store->ops->remove(store, "ledger", &err));
+        if (ledger[i].data != NULL)
+            CHECK_OK(lmn__store_put(store, "ledger", LMN__PUBLISH_REPLACE, ledger[i].data,
+                                    ledger[i].len, &err));
+        read_around(file, &origin);
+        read_around(file, &again);
+        CHECK(!lmn__cache_is_full(cache));
+        lmn__cached_file_close(file);
+        lmn__cache_close(cache);
+        lmn_store_release(store);
+    }
+}
+
+static void test_cache__unusable(void **state)
+{
+    char *dir = test_dir_make(), path[300];
+    struct lmn_store *store = test_store_local(dir);
+    struct lmn__cache *cache;
+    struct lmn_error err = { 0 };
+
+    (void)state;
+    CHECK_EQ(lmn__cache_open(store, PIECE, &cache, &err), LMN_E_INVALID);
+    CHECK_HAS(err.message, "a cache of 1048576 bytes has no room for a piece, which has 1048584");
+    CHECK(cache == NULL);
+    CHECK_OK(lmn__store_put(store, "file", LMN__PUBLISH_REPLACE, "x", 1, &err));
+    lmn_store_release(store);
+    snprintf(path, sizeof path, "%s/file", dir);
+    store = test_store_local(path);
+    CHECK(lmn__cache_open(store, 2 * PIECE, &cache, &err) != LMN_OK);
+    CHECK_HAS(err.message, "file cannot be the directory of a cache");
+    CHECK(cache == NULL);
+    lmn_store_release(store);
+    test_dir_remove(dir);
+}
+
+/* A file in the cache that has to make room. */
+static void fill(struct lmn_store *store)
+{
+    struct lmn__cache *cache = cache_open(store, 100 * PIECE);
+    struct lmn__cached_file *file = file_open(cache, "data/b");
+    struct origin origin = { 0 };
+
+    read_around(file, &origin);
+    lmn__cached_file_close(file);
+    lmn__cache_close(cache);
+}
+
 /* Whatever fails in the cache's own store, the bytes are right; whatever fails, nothing leaks. */
 static void test_cache__faults(void **state)
 {
@@ -231,6 +362,7 @@ static void test_cache__faults(void **state)
         struct lmn_error err = { 0 };
         enum lmn_status st;
 
+        fill(memory);
         fault_arm(FAULT_STORE | FAULT_ALLOC, nth);
         st = lmn__cache_open(store, 2 * PIECE + 100, &cache, &err);
         if (st == LMN_OK)
@@ -306,9 +438,9 @@ static void test_cache__shared(void **state)
 
     (void)state;
     for (int i = 0; i < 2; i++)
-        cache[i] = cache_open(store, i == 0 ? 100 * PIECE : 2 * PIECE);
+        cache[i] = cache_open(store, 2 * PIECE);
     for (uint64_t i = 0; i < 4; i++) {
-        reader[i] = (struct reader){ file_open(cache[i % 2], "data/a"), i + 1 };
+        reader[i] = (struct reader){ file_open(cache[i % 2], i < 2 ? "data/a" : "data/b"), i + 1 };
         CHECK_OK(lmn__thread_start(test_env(), read_at_random, &reader[i], &thread[i], NULL));
     }
     for (int i = 0; i < 4; i++) {
@@ -317,6 +449,7 @@ static void test_cache__shared(void **state)
     }
     for (int i = 0; i < 2; i++)
         lmn__cache_close(cache[i]);
+    check_kept(store, 2 * PIECE + 4 * (PIECE + 8));
     lmn_store_release(store);
     test_dir_remove(dir);
 }
@@ -324,9 +457,16 @@ static void test_cache__shared(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_cache__reads_once),   cmocka_unit_test(test_cache__damaged),
-        cmocka_unit_test(test_cache__full),         cmocka_unit_test(test_cache__faults),
-        cmocka_unit_test(test_cache__origin_fails), cmocka_unit_test(test_cache__shared),
+        cmocka_unit_test(test_cache__reads_once),
+        cmocka_unit_test(test_cache__damaged),
+        cmocka_unit_test(test_cache__full),
+        cmocka_unit_test(test_cache__one_limit),
+        cmocka_unit_test(test_cache__too_much_is_there),
+        cmocka_unit_test(test_cache__wrong_ledger),
+        cmocka_unit_test(test_cache__unusable),
+        cmocka_unit_test(test_cache__faults),
+        cmocka_unit_test(test_cache__origin_fails),
+        cmocka_unit_test(test_cache__shared),
     };
 
     return cmocka_run_group_tests(tests, fill_content, NULL);
