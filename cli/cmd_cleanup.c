@@ -100,7 +100,7 @@ const struct command cmd_cleanup = {
     "no version names stay for seven days: a writer may be about to commit them.\n"
     "\n"
     "  --older-than AGE     how old, as a number and s, m, h, d or w; 2w unless given\n"
-    "  --ignore-tags        versions that have a name go, too\n"
+    "  --ignore-tags        versions that have a name go, too, with their tags\n"
     "  --delete-unverified  files that no version names go, however young; nobody may be writing\n"
     "  --dry-run            only say what would be removed\n"
     "  --json               say it as a JSON object\n",

@@ -24,20 +24,23 @@ struct rows_options {
     const char *delimiter;
 };
 
-#define ROWS_ARGUMENTS(options)                                                                    \
-    { "format", ARGUMENT_TEXT, &(options).ingest.format },                                         \
-        { "delimiter", ARGUMENT_TEXT, &(options).delimiter },                                      \
+#define CSV_ARGUMENTS(options)                                                                     \
+    { "delimiter", ARGUMENT_TEXT, &(options).delimiter },                                          \
         { "no-header", ARGUMENT_FLAG, &(options).ingest.no_header },                               \
     {                                                                                              \
         "null", ARGUMENT_TEXT, &(options).ingest.null_text                                         \
     }
 
+#define ROWS_ARGUMENTS(options)                                                                    \
+    { "format", ARGUMENT_TEXT, &(options).ingest.format }, CSV_ARGUMENTS(options)
+
 /* What --help says of them. */
-#define ROWS_HELP                                                                                  \
-    "  --format F     arrow, csv or jsonl; otherwise told by the file\n"                           \
+#define CSV_HELP                                                                                   \
     "  --delimiter C  between the fields of a CSV file\n"                                          \
     "  --no-header    the first record of a CSV file is a row, not names\n"                        \
     "  --null TEXT    what stands for null in a CSV file; by default an empty field\n"
+
+#define ROWS_HELP "  --format F     arrow, csv or jsonl; otherwise told by the file\n" CSV_HELP
 
 /*
  * Open the file `path` ("-": standard input) as a stream of rows. Text files take the types of the

@@ -43,7 +43,12 @@ LMN_API LMN_MUST_USE enum lmn_status lmn_table_join_columns(struct lmn_table *ta
                                                             uint32_t on_count,
                                                             struct lmn_error *err);
 
-/* Drop columns, or fields of structs by path. LMN_E_INVALID when none would be left. */
+/*
+ * Drop columns, or fields of structs by path.
+ *
+ * LMN_E_INVALID  none would be left; or the function of a column that stays reads one of them, or
+ *                fills it together with that column
+ */
 LMN_API LMN_MUST_USE enum lmn_status lmn_table_drop_columns(struct lmn_table *table,
                                                             const char *const *column,
                                                             uint32_t count, struct lmn_error *err);

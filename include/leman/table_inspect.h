@@ -10,13 +10,17 @@
 /* What to look at. A zeroed struct asks for metadata only. */
 struct lmn_inspect_options {
     bool fragment_columns; /* the columns of each fragment, too */
-    bool largest_values;   /* reads the columns whose values differ in size */
+    bool largest_values;   /* reads the columns whose values differ in size; counts blobs */
 };
 
 /* One column on top level; fields below it are counted with it. */
 struct lmn_table_column_report {
     const char *name;
-    uint64_t bytes;         /* of its pages, rows that are deleted included */
+    /*
+     * Of its pages, rows that are deleted included; with largest_values also of the blobs of live
+     * rows that the table's files hold.
+     */
+    uint64_t bytes;
     uint64_t plain_bytes;   /* of its values as Arrow arrays; partly estimated */
     uint64_t page_count;    /* in all files */
     uint64_t page_rows_max; /* of its largest page */
@@ -39,7 +43,7 @@ struct lmn_fragment_report {
     uint64_t row_count; /* deleted ones not counted */
     uint64_t deleted_count;
     uint64_t file_count;
-    uint64_t bytes; /* of its data files */
+    uint64_t bytes; /* of its data files; with largest_values also of its blobs beside them */
     /* With fragment_columns all of the table, the largest first; otherwise NULL. */
     const struct lmn_fragment_column_report *column;
 };

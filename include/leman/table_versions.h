@@ -101,7 +101,7 @@ LMN_API LMN_MUST_USE enum lmn_status lmn_table_compact(struct lmn_table *table,
 
 struct lmn_cleanup_options {
     int64_t older_than_us;  /* versions made before this time go; 0: two weeks ago */
-    bool ignore_tags;       /* tagged versions go, too */
+    bool ignore_tags;       /* tagged versions go, too, with their tags */
     bool remove_unverified; /* files that no version names, however young */
     bool dry_run;           /* count only */
 };
@@ -111,7 +111,8 @@ struct lmn_cleanup_result {
 };
 
 /*
- * Remove old versions and the files that only they name. The newest version always stays. Files
+ * Remove old versions and the files that only they name. The newest version always stays, and so do
+ * those since the one that a running job began with, if the job is one of this library. Files
  * that no version names are left alone for seven days: a writer may be about to commit them.
  */
 LMN_API LMN_MUST_USE enum lmn_status lmn_table_cleanup(struct lmn_table *table,

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 
 from leman import _core
 from leman.arrow import SchemaCapsule, StreamCapsule, pyarrow
+from leman.exact import InexactError, check_range, exact_array
 
 # Rows given one by one are gathered to batches of about this size.
 BATCH_ROWS = 1024
@@ -68,6 +69,8 @@ class Rows:
     def _watched(self, batches):
         try:
             yield from batches
+        except GeneratorExit:  # the stream was closed before its end
+            raise
         except BaseException as error:
             if self._error is None:
                 self._error = error
@@ -149,7 +152,7 @@ def _array(name, values, kind):
         if getattr(values, "ndim", 1) == 2:
             flat = pa.array(values.reshape(-1))
             return pa.FixedSizeListArray.from_arrays(flat, values.shape[1])
-        return pa.array(values, kind)
+        return exact_array(values, kind)
     except (pa.ArrowException, OverflowError, TypeError, ValueError) as error:
         raise _core.InvalidError(f'column "{name}": {error}') from error
 
@@ -275,17 +278,22 @@ class _Fit:
             elif kind is None:
                 columns.append(batch.column(index))
             else:
-                columns.append(_cast(field.name, batch.column(index), kind))
+                columns.append(cast(field.name, batch.column(index), kind))
         return pa.RecordBatch.from_arrays(columns, schema=self.schema)
 
 
-def _cast(name, column, kind):
+def cast(name, column, kind):
+    """A column in another type, if that loses nothing."""
     pa = pyarrow()
+    if column.type.equals(kind):
+        return column
     try:
         if isinstance(column, pa.ExtensionArray):
             column = column.storage
-        return column.cast(kind)
-    except pa.ArrowException as error:
+        made = column.cast(kind)
+        check_range(column, made)
+        return made
+    except (pa.ArrowException, InexactError) as error:
         raise _core.InvalidError(
             f'column "{name}" is {kind}, and these rows have {column.type}: {error}'
         ) from error

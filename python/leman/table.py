@@ -320,21 +320,25 @@ class Table(Versions, FilledColumns, Refills):
         return load.result(numbers), staged
 
     def _load_new(self, source, schema, **options):
-        load, write = self._new_load(source, schema, options)
+        load, write = self._new_load(source, schema, options, is_new=True)
         self._core, numbers = load.run(
             lambda: _core.Table.load_new(*self._place, load.arguments, **write)
         )
         self._loaded = load.result(numbers)
 
     @staticmethod
-    def _new_load(source, schema, options):
+    def _new_load(source, schema, options, is_new=False):
         own = {
             name: options.pop(name, None)
             for name in ("max_parallelism", "progress", "again", "one_commit", "commit_mb")
         }
+        if "on_error" in options:
+            raise TypeError(
+                "on_error= is given to the source, as in leman.parquet(path, on_error=)"
+            )
         own["again"] = bool(own["again"])
         own["one_commit"] = bool(own["one_commit"])
-        return Load(source, schema, **own), write_options(**options)
+        return Load(source, schema, is_new=is_new, **own), write_options(**options)
 
     @property
     def loaded(self):

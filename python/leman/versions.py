@@ -99,11 +99,11 @@ class Versions:
     ):
         """Remove old versions and the files that only they name; returns a ``CleanupResult``.
 
-        The newest version stays. Files that no version names stay for seven days, as a writer may
-        be about to commit them.
+        The newest version stays, and so do those since the one that a running job began with. Files
+        that no version names stay for seven days, as a writer may be about to commit them.
 
         older_than: a ``timedelta``, or a ``datetime``; two weeks unless given.
-        keep_tagged: versions that have a name stay.
+        keep_tagged: versions that have a name stay; otherwise their tags go with them.
         delete_unverified: files that no version names go, however young; nobody may be writing.
         dry_run: only count.
         """

@@ -230,5 +230,8 @@ enum lmn_status lmn_table_append(struct lmn_table *table, struct ArrowArrayStrea
     lmn__plain_deinit(&plain);
     lmn__manifest_release(manifest);
     stream->release(stream);
-    return st != LMN_OK ? lmn__fail_within(err, st, "%.200s", table->store->name) : st;
+    /* A conflict has the name already. */
+    return st != LMN_OK && st != LMN_E_CONFLICT
+               ? lmn__fail_within(err, st, "%.200s", table->store->name)
+               : st;
 }

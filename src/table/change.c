@@ -205,7 +205,10 @@ static enum lmn_status read_base(struct lmn_table *table, const struct lmn__chan
     st = lmn__table_read_version(table, change->read_version, newest->plain_name, read_out, err);
     *again_out = st == LMN_E_NOT_FOUND;
     return *again_out
-               ? lmn_fail(err, LMN_E_CONFLICT, "version %" PRIu64 " is gone", change->read_version)
+               ? lmn_fail(err, LMN_E_CONFLICT,
+                          "version %" PRIu64 ", which this write began with, was cleaned up before "
+                          "it ended: nothing is changed, make it again",
+                          change->read_version)
                : st;
 }
 

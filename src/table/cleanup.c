@@ -5,8 +5,10 @@
  * The order is what makes it safe beside readers and writers, and across a crash:
  *
  *   1. Read every manifest. The newest version stays, and with it all that are young enough, have
- *      a tag, or are the start of a branch. A manifest that cannot be read ends everything here.
- *   2. Remove the manifests of the others, and sync their folder. From here on no version that
+ *      a tag, are the start of a branch, or are pinned by a running job. A manifest that cannot be
+ *      read ends everything here.
+ *   2. Remove the tags of the others, if these are not to keep them, and their manifests, and sync
+ *      the folder. From here on no version that
  *      can be opened names a file that step 4 removes. A crash behind this step leaves files that
  *      no version names; a later cleanup finds them by their age.
  *   3. Read the versions that were committed since step 1; what they name stays.
@@ -34,6 +36,7 @@
 #include "store/object.h"
 #include "table/cleanup_fills.h"
 #include "table/named_files.h"
+#include "table/pin.h"
 #include "table/table.h"
 #include "table/versions.h"
 
@@ -122,6 +125,30 @@ static enum lmn_status keep_branch(void *context, const char *name, bool is_dire
     return LMN_OK;
 }
 
+/*
+ * Take away the names of versions that go. What a tag says is not true without its version; one
+ * that is put on it meanwhile is as that of a version which never was.
+ */
+static enum lmn_status remove_tags(struct cleanup *cleanup, struct lmn_error *err)
+{
+    struct lmn_tag_list tags;
+    enum lmn_status st;
+
+    if (!cleanup->options.ignore_tags || cleanup->options.dry_run)
+        return LMN_OK;
+    st = lmn_table_tags(cleanup->table, &tags, err);
+    for (uint64_t i = 0; st == LMN_OK && i < tags.count; i++) {
+        for (uint64_t k = 0; k < cleanup->count && tags.entry[i].branch[0] == '\0'; k++) {
+            if (cleanup->candidate[k].version == tags.entry[i].version &&
+                !cleanup->candidate[k].kept)
+                st = lmn_table_untag(cleanup->table, tags.entry[i].name, err);
+        }
+        st = st == LMN_E_NOT_FOUND ? LMN_OK : st; /* another was faster */
+    }
+    lmn_tag_list_free(&tags);
+    return st;
+}
+
 /* Enter the files of one version. What is too old is known from its manifest only. */
 static enum lmn_status enter_version(struct cleanup *cleanup, struct candidate *candidate,
                                      struct lmn_error *err)
@@ -140,6 +167,27 @@ static enum lmn_status enter_version(struct cleanup *cleanup, struct candidate *
         candidate->kept = true;
     st = lmn__named_files_add(&cleanup->files, manifest, candidate->kept, err);
     lmn__manifest_release(manifest);
+    return st;
+}
+
+/*
+ * Keep what running jobs have pinned, and all since. Called before the manifests are read and once
+ * more behind that: a job that began meanwhile is seen, whose version was kept by no other reason.
+ */
+static enum lmn_status keep_pinned(struct cleanup *cleanup, bool entered, struct lmn_error *err)
+{
+    uint64_t oldest;
+    enum lmn_status st = lmn__pins_oldest(cleanup->store, &oldest, err);
+
+    for (uint64_t i = 0; st == LMN_OK && i < cleanup->count; i++) {
+        struct candidate *candidate = &cleanup->candidate[i];
+
+        if (candidate->kept || candidate->version < oldest)
+            continue;
+        candidate->kept = true;
+        if (entered)
+            st = enter_version(cleanup, candidate, err);
+    }
     return st;
 }
 
@@ -182,12 +230,14 @@ static enum lmn_status read_versions(struct cleanup *cleanup, struct lmn_error *
     cleanup->candidate[cleanup->count - 1].kept = true;
     st = keep_tagged(cleanup, err);
     if (st == LMN_OK)
+        st = keep_pinned(cleanup, false, err);
+    if (st == LMN_OK)
         st = cleanup->store->ops->list(cleanup->store, "_refs/branches", keep_branch, cleanup, err);
     for (uint64_t i = 0; st == LMN_OK && i < cleanup->count; i++)
         st = enter_version(cleanup, &cleanup->candidate[i], err);
     if (st == LMN_OK)
         st = cleanup->store->ops->list(cleanup->store, "_versions", enter_detached, cleanup, err);
-    return st;
+    return st == LMN_OK ? keep_pinned(cleanup, true, err) : st;
 }
 
 /* Remove a file, or only count it. */
@@ -210,7 +260,7 @@ static enum lmn_status remove_file(struct cleanup *cleanup, const char *path, ui
 /* Step 2. */
 static enum lmn_status remove_versions(struct cleanup *cleanup, struct lmn_error *err)
 {
-    enum lmn_status st = LMN_OK;
+    enum lmn_status st = remove_tags(cleanup, err);
 
     for (uint64_t i = 0; st == LMN_OK && i < cleanup->count; i++) {
         char path[LMN__VERSION_PATH_BYTES];

@@ -7,6 +7,7 @@
 #include <stdio.h>
 
 #include "base/error.h"
+#include "base/json.h"
 #include "table/ledger.h"
 #include "table/schema_edit.h"
 #include "table/table_fields.h"
@@ -126,6 +127,82 @@ static enum lmn_status check_left(const struct dropping *dropping, struct lmn_er
     return left != 0 ? LMN_OK : lmn_fail(err, LMN_E_INVALID, "no column would be left");
 }
 
+/* A function that stays with `column` reads what is dropped, or fills a column that is. */
+static enum lmn_status needed(const struct lmn__node *gone, const char *how,
+                              const struct lmn__node *column, struct lmn_error *err)
+{
+    return lmn_fail(err, LMN_E_INVALID,
+                    "column \"%.100s\" is %s the function of \"%.100s\": drop \"%.100s\", too, "
+                    "in the same call or before",
+                    gone->name, how, column->name, column->name);
+}
+
+/* Is one of the columns that the function of `column` reads dropped? */
+static enum lmn_status check_inputs(const struct dropping *dropping, const struct lmn__node *column,
+                                    struct lmn__arena *arena, struct lmn_error *err)
+{
+    const char *const *input;
+    uint32_t count;
+    enum lmn_status st = lmn__ledger_inputs(&dropping->manifest->schema, column, arena, &input,
+                                            &count, err);
+
+    for (uint32_t i = 0; st == LMN_OK && i < count; i++) {
+        const struct lmn__node *node;
+
+        /* An input that is not there any more hinders nobody. */
+        if (lmn__fields_find(dropping->manifest, input[i], &node, NULL) == LMN_OK &&
+            is_gone(dropping, node))
+            st = needed(node, "read by", column, err);
+    }
+    return st;
+}
+
+static bool fills_several(struct lmn__span function)
+{
+    struct lmn__span outputs, item;
+
+    return lmn__json_member(function, "outputs", &outputs, NULL) == LMN_OK &&
+           outputs.data != NULL && lmn__json_next_item(&outputs, &item) &&
+           lmn__json_next_item(&outputs, &item);
+}
+
+/* Is another of the columns that the function of `column` fills dropped? */
+static enum lmn_status check_outputs(const struct dropping *dropping,
+                                     const struct lmn__node *column, struct lmn_error *err)
+{
+    struct lmn__span function = lmn__node_metadata(column, LMN__FUNCTION_KEY);
+    const struct lmn__node *node = dropping->manifest->schema.top;
+
+    if (!fills_several(function))
+        return LMN_OK;
+    for (; node != NULL; node = node->next) {
+        struct lmn__span other = lmn__node_metadata(node, LMN__FUNCTION_KEY);
+
+        if (is_gone(dropping, node) && !lmn__ledger_is_hidden(node) && other.data != NULL &&
+            other.len == function.len && memcmp(other.data, function.data, other.len) == 0)
+            return needed(node, "filled by", column, err);
+    }
+    return LMN_OK;
+}
+
+/* Functions of columns that stay keep what they need. */
+static enum lmn_status check_functions(const struct dropping *dropping, struct lmn__arena *arena,
+                                       struct lmn_error *err)
+{
+    const struct lmn__node *node = dropping->manifest->schema.top;
+    enum lmn_status st = LMN_OK;
+
+    for (; st == LMN_OK && node != NULL; node = node->next) {
+        if (is_gone(dropping, node) || lmn__ledger_is_hidden(node) ||
+            lmn__node_metadata(node, LMN__FUNCTION_KEY).data == NULL)
+            continue;
+        st = check_inputs(dropping, node, arena, err);
+        if (st == LMN_OK)
+            st = check_outputs(dropping, node, err);
+    }
+    return st;
+}
+
 /* The fields that stay, as they are. */
 static enum lmn_status list_left(const struct dropping *dropping, struct lmn__schema_edit *edit,
                                  struct lmn_error *err)
@@ -165,6 +242,8 @@ static enum lmn_status attempt_drop(void *context, bool *again_out, struct lmn_e
         st = drop_path(&dropping, request->column[i], err);
     if (st == LMN_OK)
         st = check_left(&dropping, err);
+    if (st == LMN_OK)
+        st = check_functions(&dropping, &edit.arena, err);
     if (st == LMN_OK)
         st = list_left(&dropping, &edit, err);
     if (st == LMN_OK)

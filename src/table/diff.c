@@ -348,7 +348,7 @@ static enum lmn_status add_own(const struct diff *diff, const struct batch *batc
         return st;
     st = make_changes(diff, batch, wider.children[0], err);
     if (st == LMN_OK)
-        st = lmn__row_columns_make(diff->reader, id_only, rows->range, rows->count,
+        st = lmn__row_columns_make(diff->reader, NULL, id_only, rows->range, rows->count,
                                    wider.children + 1, err);
     if (st != LMN_OK) {
         wider.release(&wider);

@@ -369,6 +369,13 @@ static enum lmn_status read_sources(const struct lmn__fragment_columns *columns,
     return st;
 }
 
+/* Where the rows that are read lie. */
+static struct lmn_env *place_of(const struct lmn__fragment_columns *columns,
+                                const struct lmn__scratch *scratch)
+{
+    return scratch->place != NULL ? scratch->place : columns->env;
+}
+
 static enum lmn_status read_ranges(const struct lmn__fragment_columns *columns,
                                    struct lmn__scratch *scratch, const struct lmn__row_range *range,
                                    uint64_t range_count, struct ArrowArray *array_out,
@@ -395,7 +402,8 @@ static enum lmn_status read_ranges(const struct lmn__fragment_columns *columns,
     for (uint32_t i = 0; i < columns->root.use_count; i++)
         from[i] = &array[columns->root.use[i].source];
     if (st == LMN_OK)
-        st = lmn__part_assemble(env, &columns->root, from, rows, array_out, err);
+        st = lmn__part_assemble(place_of(columns, scratch), &columns->root, from, rows, array_out,
+                                err);
     for (uint32_t i = 0; i < count; i++)
         lmn__array_release(&array[i]);
 done:
@@ -436,6 +444,7 @@ static enum lmn_status read_dense(const struct lmn__fragment_columns *columns,
 {
     const struct lmn__row_range *last = &range[range_count - 1];
     struct lmn__row_range whole = { range[0].first, last->first + last->count - range[0].first };
+    struct lmn_env *place = scratch->place;
     uint64_t *index = lmn__calloc(columns->env, rows, sizeof *index), at = 0;
     struct ArrowArray array = { 0 };
     enum lmn_status st;
@@ -446,10 +455,12 @@ static enum lmn_status read_dense(const struct lmn__fragment_columns *columns,
         for (uint64_t k = 0; k < range[i].count; k++)
             index[at++] = range[i].first - whole.first + k;
     }
+    scratch->place = NULL; /* only what is copied out is handed out */
     st = read_ranges(columns, scratch, &whole, 1, &array, err);
+    scratch->place = place;
     if (st == LMN_OK)
-        st = lmn__array_gather(columns->env, columns->root.layout, &array, index, rows, array_out,
-                               err);
+        st = lmn__array_gather(place_of(columns, scratch), columns->root.layout, &array, index,
+                               rows, array_out, err);
     lmn__array_release(&array);
     lmn__free(columns->env, index);
     return st;

@@ -124,10 +124,9 @@ static enum lmn_status add_file(struct inspection *inspection,
     return LMN_OK;
 }
 
-/* The largest values of a fragment, those of the table with them. */
-static enum lmn_status find_largest(struct inspection *inspection, uint64_t fragment_id,
-                                    struct lmn_fragment_column_report *column,
-                                    struct lmn_error *err)
+/* The largest values of a fragment, and what its blobs have beside the pages. */
+static enum lmn_status add_values(struct inspection *inspection, struct lmn_fragment_report *report,
+                                  struct lmn_fragment_column_report *column, struct lmn_error *err)
 {
     const struct lmn__projection *all = &inspection->all;
     enum lmn_status st = LMN_OK;
@@ -135,12 +134,17 @@ static enum lmn_status find_largest(struct inspection *inspection, uint64_t frag
     for (uint32_t i = 0; st == LMN_OK && i < all->root->child_count; i++) {
         const struct lmn__node *node = all->root->child[i]->node;
         const struct lmn__layout *layout = all->layout->child[i];
-        uint64_t *most = &inspection->column[i].value_bytes_max;
+        struct lmn_table_column_report *whole = &inspection->column[i];
+        struct lmn__value_sizes sizes = { 0 };
 
-        if (!lmn__value_size_fixed(node, layout, &column[i].value_bytes_max))
-            st = lmn__value_size_largest(inspection->table, node, layout, fragment_id,
-                                         &column[i].value_bytes_max, err);
-        *most = lmn__max_u64(*most, column[i].value_bytes_max);
+        if (!lmn__value_size_fixed(node, layout, &sizes.largest))
+            st = lmn__value_size_scan(inspection->table, node, layout, report->id, &sizes, err);
+        column[i].value_bytes_max = sizes.largest;
+        column[i].bytes += sizes.blobs;
+        whole->value_bytes_max = lmn__max_u64(whole->value_bytes_max, sizes.largest);
+        whole->bytes += sizes.blobs;
+        whole->plain_bytes += sizes.blobs;
+        report->bytes += sizes.side_files;
     }
     return st;
 }
@@ -188,7 +192,7 @@ static enum lmn_status add_fragment(struct inspection *inspection, uint64_t inde
             st = add_file(inspection, &file[i], report, column, err);
     }
     if (st == LMN_OK && options->largest_values)
-        st = find_largest(inspection, fragment.id, column, err);
+        st = add_values(inspection, report, column, err);
     if (st == LMN_OK && options->fragment_columns) {
         report->column = column;
         qsort(column, inspection->manifest->schema.top_count, sizeof *column,

@@ -11,18 +11,20 @@
 
 #include <nanoarrow/nanoarrow.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "arrow/view.h"
 #include "base/error.h"
 #include "base/hash.h"
 #include "base/math.h"
+#include "expr/calendar.h"
 
 enum { KEY_COLUMNS_MAX = 32, SLOTS_MIN = 1024, FILTER_SHIFT = 8, EMPTY = 0xffffffff };
 
 struct part {
     const struct lmn__layout *layout;
     char name[64];
-    char format; /* the first letter of the Arrow format, for messages */
+    char format[4]; /* the first letters of the Arrow format, for messages */
 };
 
 /* A batch that was added; its first row's number. */
@@ -75,7 +77,7 @@ enum lmn_status lmn__key_index_new(struct lmn_env *env, const struct ArrowSchema
         struct part *part = &index->part[i];
 
         snprintf(part->name, sizeof part->name, "%.60s", type->name != NULL ? type->name : "");
-        part->format = type->format[0];
+        snprintf(part->format, sizeof part->format, "%s", type->format);
         st = lmn__layout_from_schema(type, &index->arena, &part->layout, err);
         if (st == LMN_OK && part->layout->kind != LMN__LAYOUT_FIXED &&
             part->layout->kind != LMN__LAYOUT_VARIABLE)
@@ -373,6 +375,47 @@ enum lmn_status lmn__key_index_find(struct lmn__key_index *index, const struct A
     return st;
 }
 
+/* The shortest spelling that gives the same number. */
+static void put_real(struct lmn__span value, char *text, size_t bytes)
+{
+    double number = 0;
+    float single = 0;
+
+    if (value.len == sizeof single)
+        memcpy(&single, value.data, sizeof single);
+    else
+        memcpy(&number, value.data, sizeof number);
+    number = value.len == sizeof single ? (double)single : number;
+    for (int digits = 1; digits <= 17; digits++) {
+        snprintf(text, bytes, "%.*g", digits, number);
+        if (value.len == sizeof single ? strtof(text, NULL) == single
+                                       : strtod(text, NULL) == number)
+            return;
+    }
+}
+
+/* Dates, times of day and timestamps as they are written; durations in their unit. */
+static void put_time(const char *format, int64_t number, char *text, size_t bytes)
+{
+    static const char units[] = "smun";
+    static const char *const names[] = { "s", "ms", "us", "ns" };
+    const char *letter = strchr(units, format[2]);
+    size_t unit = letter != NULL && *letter != '\0' ? (size_t)(letter - units) : 0, len = 0;
+    char written[LMN__MOMENT_TEXT_BYTES];
+
+    if (format[1] == 'd')
+        len = lmn__date_print(format[2] == 'D' ? number : lmn__floor_div(number, 86400000),
+                              written);
+    else if (format[1] == 's')
+        len = lmn__timestamp_print(number, (enum lmn__unit)unit, written);
+    else if (format[1] == 't')
+        len = lmn__clock_print(number, (enum lmn__unit)unit, written);
+    if (len != 0)
+        snprintf(text, bytes, "%.*s", (int)len, written);
+    else
+        snprintf(text, bytes, "%lld %s", (long long)number, names[unit]);
+}
+
 /* One value, as far as its type is easily shown. */
 static void put_value(const struct part *part, const struct ArrowArray *array, uint64_t row,
                       char *text, size_t bytes)
@@ -385,13 +428,18 @@ static void put_value(const struct part *part, const struct ArrowArray *array, u
         snprintf(text, bytes, "null");
     } else if (part->layout->kind == LMN__LAYOUT_VARIABLE) {
         snprintf(text, bytes, "\"%.*s\"", (int)lmn__min_u64(value.len, 60), value.data);
-    } else if (value.len <= 8 && strchr("cCsSiIlLbtT", part->format) != NULL) {
+    } else if (part->format[0] == 'g' || part->format[0] == 'f') {
+        put_real(value, text, bytes);
+    } else if (value.len <= 8 && strchr("cCsSiIlLbt", part->format[0]) != NULL) {
         memcpy(&number, value.data, value.len);
-        if (strchr("csilt", part->format) != NULL && value.len < 8 &&
+        if (strchr("csilt", part->format[0]) != NULL && value.len < 8 &&
             (value.data[value.len - 1] & 0x80) != 0)
             number |= ~(uint64_t)0 << value.len * 8;
-        snprintf(text, bytes, strchr("CSIL", part->format) != NULL ? "%llu" : "%lld",
-                 (long long)number);
+        if (part->format[0] == 't')
+            put_time(part->format, (int64_t)number, text, bytes);
+        else
+            snprintf(text, bytes, strchr("CSIL", part->format[0]) != NULL ? "%llu" : "%lld",
+                     (long long)number);
     } else {
         snprintf(text, bytes, "of %zu bytes", value.len);
     }

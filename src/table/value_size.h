@@ -21,16 +21,21 @@
 bool lmn__value_size_fixed(const struct lmn__node *column, const struct lmn__layout *layout,
                            uint64_t *bytes_out);
 
+/* Bytes of the values of a column. */
+struct lmn__value_sizes {
+    uint64_t largest;    /* 0 without rows */
+    uint64_t blobs;      /* of all blobs that the table's files hold */
+    uint64_t side_files; /* of those, what is not in the data file */
+};
+
 /*
- * The largest value among the live rows of a fragment, in *bytes_out: 0 without rows. Reads the
- * column, of blobs the descriptors only.
+ * The sizes of the values of the live rows of a fragment. Reads the column, of blobs the
+ * descriptors only.
  *
  * Fails as lmn_table_scan() does.
  */
-LMN_MUST_USE enum lmn_status lmn__value_size_largest(struct lmn_table *table,
-                                                     const struct lmn__node *column,
-                                                     const struct lmn__layout *layout,
-                                                     uint64_t fragment_id, uint64_t *bytes_out,
-                                                     struct lmn_error *err);
+LMN_MUST_USE enum lmn_status lmn__value_size_scan(
+    struct lmn_table *table, const struct lmn__node *column, const struct lmn__layout *layout,
+    uint64_t fragment_id, struct lmn__value_sizes *sizes_out, struct lmn_error *err);
 
 #endif

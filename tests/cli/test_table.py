@@ -2,11 +2,16 @@
 """Tables from the shell: each command, what it prints and its exit code."""
 
 import json
+import os
+import subprocess
+from pathlib import Path
 
 import lance
 import leman as package
 import pyarrow as pa
 import pytest
+
+COMMAND = Path(__file__).resolve().parents[2] / "build/leman"
 
 COMMANDS = (
     "create append scan take count update upsert delete "
@@ -140,9 +145,36 @@ def test_append__text_takes_the_types_of_the_table(leman, tmp_path):
     ]
 
 
+def piped(*arguments, text):
+    """Run the command with a pipe, by its path, in the place of "PIPE"."""
+    words = ['<(printf %s "$0")' if word == "PIPE" else str(word) for word in arguments]
+    whole = ["bash", "-c", " ".join([str(COMMAND), *words]), text]
+    return subprocess.run(whole, capture_output=True, timeout=60)
+
+
+@pytest.mark.parametrize("how, text", [("csv", "id,name\n7,x\n"), ("jsonl", '{"id": 7.0}\n')])
+def test_rows_of_a_pipe_are_read_once(leman, path, how, text):
+    done = piped("append", path, "PIPE", "--format", how, "--json", text=text)
+    assert lines(done) == [{"version": 2, "appended": 1, "rows": 4}]
+    done = leman("append", path, "/dev/stdin", "--format", how, "--json", stdin=text.encode())
+    assert lines(done) == [{"version": 3, "appended": 1, "rows": 5}]
+    text = text.replace("7", "8")
+    done = piped("upsert", path, "PIPE", "--on", "id", "--format", how, "--json", text=text)
+    assert [row["inserted"] for row in lines(done)] == [1]
+    assert len(lines(leman("scan", path, "--json", "--where", "id > 6"))) == 3
+
+
+def test_ingest__pipes_are_refused(leman, path):
+    os.mkfifo(path.parent / "p.csv")
+    done = leman("ingest", "csv", path, path.parent / "p.csv")
+    fails(done, 2, "p.csv", "pipe", "leman append")
+
+
 def test_append__what_does_not_fit_changes_nothing(leman, path):
     fails(leman("append", path, "-", stdin=b"id,other\n1,2\n"), 2, "other")
     fails(leman("append", path, "-", stdin=b"id,name\nx,y\n"), 2, "id", "int64")
+    done = leman("append", path, "-", stdin=b'{"id": 1.5}\n')
+    fails(done, 2, 'line 1: field "id" of type int64 has no place for "1.5"\n')
     assert package.open(path).version == 1
 
 
@@ -357,6 +389,27 @@ def test_inspect__largest_values(leman, path):
     plain = lines(leman("inspect", path, "--json"))[0]
     assert "columns" not in plain["fragments"][0]
     assert "value_bytes_max" not in plain["columns"][0]
+
+
+@pytest.mark.parametrize("storage", ["2.1", "2.2"])
+def test_inspect__counts_the_bytes_of_blobs(leman, tmp_path, storage):
+    field = pa.field("b", pa.large_binary(), metadata={"lance-encoding:blob": "true"})
+    values = [b"x" * size for size in (10, 300_000, 5 << 20)]
+    rows = pa.table(
+        [[1, 2, 3, 4], [*values, None]], schema=pa.schema([pa.field("id", pa.int64()), field])
+    )
+    package.create(tmp_path / "t", rows, data_storage_version=storage)
+    report = lines(leman("inspect", tmp_path / "t", "--fragments", "--json"))[0]
+    stored = sum(map(len, values))
+    fragment = report["fragments"][0]
+    for columns in (report["columns"], fragment["columns"]):
+        assert [column["name"] for column in columns] == ["b", "id"]
+        assert stored < columns[0]["bytes"] < stored + 1000
+        assert columns[0]["value_bytes_max"] == 5 << 20
+    files = sum(f.stat().st_size for f in (tmp_path / "t/data").rglob("*") if f.is_file())
+    assert stored < fragment["bytes"] <= files < stored + 10_000
+    text = ok(leman("inspect", tmp_path / "t", "--fragments"))
+    assert " 99.9%" in text or "100.0%" in text
 
 
 def test_inspect__options_of_the_other(leman, path):

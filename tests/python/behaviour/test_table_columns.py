@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Columns that are added, dropped, renamed and widened."""
 
+from typing import NamedTuple
+
 import lance
 import leman
 import pyarrow as pa
@@ -135,3 +137,33 @@ def test_row_ids_stay(table):
     table.alter_columns({"path": "text", "rename": "caption"})
     table.drop_columns(["info"])
     assert table.scan(["id"], with_row_id=True).to_pylist() == before
+
+
+@leman.udf
+def twice(id: int) -> int:
+    return 2 * id
+
+
+class Ends(NamedTuple):
+    low: int
+    high: int
+
+
+@leman.udf
+def ends(id: int) -> leman.Columns[Ends]:
+    return Ends(id, id + 1)
+
+
+def test_drop__what_functions_need_is_refused(tmp_path):
+    table = leman.create(tmp_path / "t", {"id": [1, 2], "x": [1, 2]})
+    table.add_columns({"n": (twice, ["x"]), "m": (twice, ["n"])})
+    table.add_columns(ends)
+    version = table.version
+    for name, need in (("x", "n"), ("n", "m"), ("low", "high")):
+        with pytest.raises(leman.InvalidError, match=f'"{name}" .* function of "{need}"'):
+            table.drop_columns([name])
+    assert table.version == version
+    table.drop_columns(["m"])
+    table.drop_columns(["low", "high"])
+    table.drop_columns(["x", "n"])
+    assert table.schema.names == ["id"]

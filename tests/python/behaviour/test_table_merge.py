@@ -44,6 +44,24 @@ def test_insert__key_that_is_there_changes_nothing(table):
     assert (len(table), table.version) == (3, 1)
 
 
+def test_insert__keys_are_shown_as_they_are_written(tmp_path):
+    keys = {
+        "a": ["new"],
+        "b": [0.1],
+        "c": pa.array([-18262], pa.int32()).cast(pa.date32()),
+        "d": pa.array([1500], pa.timestamp("ms")),
+        "e": pa.array([3661], pa.time32("s")),
+        "f": pa.array([1.1], pa.float32()),
+        "g": pa.array([5], pa.duration("us")),
+        "h": [-3],
+    }
+    table = leman.create(tmp_path / "t", pa.table(keys), primary_key=list(keys))
+    shown = r"""a = "new", b = 0\.1, c = 1920-01-02, d = 1970-01-01.00:00:01\.5\S*, """
+    shown += r"""e = 01:01:01, f = 1\.1, g = 5 us, h = -3 is in"""
+    with pytest.raises(leman.ExistsError, match=shown):
+        table.insert(pa.table(keys))
+
+
 def test_insert__key_twice_in_the_data_is_refused(table):
     with pytest.raises(leman.InvalidError):
         table.insert({"id": [7, 7]})

@@ -182,6 +182,33 @@ def test_restore__makes_an_earlier_version_the_newest(table):
         table.restore(99)
 
 
+def test_cleanup__tags_go_with_their_versions(table):
+    table.tags.create("gone", 1)
+    table.append(table.to_arrow())
+    table.tags.create("here")
+    table.cleanup(datetime.timedelta(0), keep_tagged=False)
+    assert list(table.tags.list()) == ["here"]
+    with pytest.raises(leman.NotFoundError, match="gone"):
+        leman.open(table.path, "gone")
+
+
+def test_append__whose_version_was_cleaned_up_is_told(table):
+    rows = table.to_arrow()
+
+    def pieces():
+        yield rows
+        other = leman.open(table.path)
+        other.append(rows)
+        other.cleanup(datetime.timedelta(0))
+        yield rows
+
+    began = table.version
+    with pytest.raises(leman.ConflictError, match=f"version {began}, .* make it again") as caught:
+        table.append(pieces())
+    assert str(caught.value).count(table.path) == 1
+    assert len(leman.open(table.path)) == 2 * len(rows)
+
+
 def test_tags__are_made_moved_and_taken_away(table):
     table.tags.create("a")
     table.tags.create("b", 1)

@@ -143,9 +143,14 @@ static void test_cleanup__keeps_versions_with_a_tag(void **state)
     CHECK_EQ(version_count(table), 2);
     CHECK_EQ(test_store_count(store, "data"), 3);
     check_versions(store);
-    options.ignore_tags = true;
+    CHECK_STATUS(lmn_table_tag(table, "newest", 5, false, &err), LMN_OK, &err);
+    options.ignore_tags = options.dry_run = true;
+    CHECK_EQ(clean(table, &options).versions_removed, 1);
+    CHECK_EQ(test_store_count(store, "_refs/tags"), 2);
+    options.dry_run = false;
     CHECK_EQ(clean(table, &options).versions_removed, 1);
     CHECK_EQ(test_store_count(store, "data"), 1);
+    CHECK_EQ(test_store_count(store, "_refs/tags"), 1); /* that of the newest */
     lmn_table_release(table);
     lmn_store_release(store);
 }

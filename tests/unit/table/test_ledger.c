@@ -268,7 +268,8 @@ static void test_ledger__inputs_are_renamed(void **state)
     check_function(table, "{\"inputs\":[\"sum\", \"none\"]}");
     CHECK_OK(lmn_table_rename_column(table, "sum", "amount", &err));
     check_function(table, "{\"inputs\":[\"amount\",\"none\"]}");
-    CHECK_OK(lmn_table_drop_columns(table, dropped, 1, &err));
+    CHECK_STATUS(lmn_table_drop_columns(table, dropped, 1, &err), LMN_E_INVALID, &err);
+    CHECK_HAS(err.message, "filled");
     check_function(table, "{\"inputs\":[\"amount\",\"none\"]}");
     tables_end(table, store);
 }
