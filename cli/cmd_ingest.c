@@ -8,10 +8,49 @@
 #include "json.h"
 #include "python.h"
 
+/* Is `kind` one of `kinds`, which spaces part? */
+static bool is_one_of(const char *kind, const char *kinds)
+{
+    size_t len = strlen(kind);
+
+    for (const char *at = kinds; (at = strstr(at, kind)) != NULL; at += len) {
+        if ((at == kinds || at[-1] == ' ') && (at[len] == ' ' || at[len] == '\0'))
+            return true;
+    }
+    return false;
+}
+
+/* Options that mean something for some kinds are refused for the others. */
+static int check_options(const struct ingest_arguments *arguments)
+{
+    const struct lmn_ingest_options *rows = &arguments->source.ingest;
+    const struct {
+        const char *name;
+        bool given;
+        const char *kinds;
+    } only[] = {
+        { "columns", arguments->columns.count != 0, "webdataset" },
+        { "references", arguments->references, "webdataset" },
+        { "sample", arguments->sample.given, "webdataset" },
+        { "group-size", arguments->group_size.given, "webdataset" },
+        { "schema", arguments->schema != NULL, "csv jsonl" },
+        { "delimiter", arguments->source.delimiter != NULL, "csv" },
+        { "no-header", rows->no_header, "csv" },
+        { "null", rows->null_text != NULL, "csv" },
+    };
+
+    for (size_t i = 0; i < sizeof only / sizeof only[0]; i++) {
+        if (only[i].given && !is_one_of(arguments->kind, only[i].kinds))
+            return usage(&cmd_ingest, "--%s is not for %s", only[i].name, arguments->kind);
+    }
+    return EXIT_DONE;
+}
+
 static int parse(int argc, char **argv, struct ingest_arguments *arguments)
 {
     const struct argument options[] = {
         { "columns", ARGUMENT_LIST, &arguments->columns },
+        { "schema", ARGUMENT_TEXT, &arguments->schema },
         { "primary-key", ARGUMENT_LIST, &arguments->primary_key },
         { "references", ARGUMENT_FLAG, &arguments->references },
         { "on-error", ARGUMENT_TEXT, &arguments->on_error },
@@ -27,7 +66,7 @@ static int parse(int argc, char **argv, struct ingest_arguments *arguments)
         { "message", ARGUMENT_TEXT, &arguments->message },
         { "json", ARGUMENT_FLAG, &arguments->json },
         { "quiet", ARGUMENT_FLAG, &arguments->quiet },
-        ROWS_ARGUMENTS(arguments->source),
+        CSV_ARGUMENTS(arguments->source),
         { NULL, ARGUMENT_FLAG, NULL },
     };
     int rest, code = arguments_read(&cmd_ingest, options, argc, argv, &rest);
@@ -46,11 +85,14 @@ static int parse(int argc, char **argv, struct ingest_arguments *arguments)
         strcmp(arguments->on_error, "skip") != 0 && strcmp(arguments->on_error, "null") != 0)
         return usage(&cmd_ingest, "--on-error is fail, skip or null, not \"%s\"",
                      arguments->on_error);
-    if (arguments->on_error != NULL && strcmp(arguments->on_error, "fail") != 0 &&
-        strcmp(arguments->kind, "arrow") == 0)
-        return usage(&cmd_ingest, "--on-error %s is not for files of Arrow IPC",
-                     arguments->on_error);
-    return EXIT_DONE;
+    return check_options(arguments);
+}
+
+/* What is left of damaged Arrow IPC is found by Python. */
+static bool needs_python(const struct ingest_arguments *arguments)
+{
+    return strcmp(arguments->kind, "arrow") == 0 && arguments->on_error != NULL &&
+           strcmp(arguments->on_error, "fail") != 0;
 }
 
 static volatile sig_atomic_t stopped;
@@ -158,6 +200,8 @@ static int run(int argc, char **argv)
     code = parse(argc, argv, &arguments);
     if (code != EXIT_DONE)
         return code;
+    if (needs_python(&arguments))
+        return python_run("leman.ingest_command", "ingest", argc - 1, argv + 1);
     signal(SIGINT, stop);
     signal(SIGTERM, stop);
     st = ingest_open(&arguments, &source, &err);
@@ -180,12 +224,13 @@ static int run(int argc, char **argv)
 
 const struct command cmd_ingest = {
     "ingest", "load shards and files into a table, in parallel",
-    "usage: leman ingest KIND TABLE FILES [--columns C,...] [--references]\n"
+    "usage: leman ingest KIND TABLE FILES [--columns C,...] [--schema COLUMNS]\n"
+    "                    [--references] [--version V]\n"
     "                    [--on-error fail|skip|null] [--report FILE] [--max-parallelism N]\n"
     "                    [--commit-mb N] [--again] [--sample N] [--group-size N]\n"
     "                    [--primary-key NAME,...]\n"
     "                    [--data-version V] [--rows-per-fragment N] [--bytes-per-fragment N]\n"
-    "                    [--message TEXT] [--json] [--quiet] [OPTION OF THE FILE ...]\n"
+    "                    [--message TEXT] [--json] [--quiet] [OPTION OF CSV ...]\n"
     "\n"
     "Loads FILES into directory TABLE, which is made when it is not there. FILES is one file, a\n"
     "folder, or a pattern in quotes: \"shards/{000..099}.tar\", \"rows/*.csv\". Kinds:\n"
@@ -194,7 +239,8 @@ const struct command cmd_ingest = {
     "                 its fields are columns\n"
     "  array_record   ArrayRecord files; a record is a row, in column \"record\"\n"
     "  arrow, csv, jsonl\n"
-    "                 the files that `leman append` reads, several at once\n"
+    "                 the files that `leman append` reads, several at once; arrow with\n"
+    "                 --on-error needs Python with pyarrow\n"
     "  parquet        Parquet files; needs Python with pyarrow\n"
     "  files          every file is a row: path, bytes, size, mtime; needs Python with pyarrow\n"
     "  space          the current snapshot of a Space dataset in folder FILES; needs Python\n"
@@ -205,22 +251,28 @@ const struct command cmd_ingest = {
     "twice.\n"
     "\n"
     "  --columns C,...    of webdataset: fields that become columns; \"name=field\" gives a name,\n"
-    "                     \"json.x\" is a field of a JSON object, \"field?\" may be missing\n"
-    "  --references       bytes stay in the files; the table refers to them\n"
+    "                     \"json.x\" is a field of a JSON object, \"field?\" may be missing; of\n"
+    "                     parquet: names\n"
+    "  --schema COLUMNS   of csv and jsonl: \"id int64, score double\"; otherwise the types of "
+    "the\n"
+    "                     table, or those of the first file\n"
+    "  --references       of webdataset and files: bytes stay where they are; the table refers\n"
+    "                     to them\n"
+    "  --version V        of space: a snapshot, a tag or a branch; otherwise the current snapshot\n"
     "  --on-error X       a bad sample or row, a damaged shard, a file that cannot be read: fail;\n"
     "                     skip it; null for the field of a sample, and otherwise skip it\n"
     "  --report FILE      write what was left out as JSON lines\n"
     "  --max-parallelism N  parts at once; otherwise one per processor\n"
     "  --commit-mb N      a thread commits when its parts have so many megabytes; default 256\n"
     "  --again            load parts that are in the table already once more\n"
-    "  --sample N         samples that tell the columns; default 1000\n"
-    "  --group-size N     rows of binary columns that a feed reads together; it does not change\n"
-    "                     how they are encoded\n"
+    "  --sample N         of webdataset: samples that tell the columns; default 1000\n"
+    "  --group-size N     of webdataset: rows of binary columns that a feed reads together; it\n"
+    "                     does not change how they are encoded\n"
     "  --primary-key A,B, --data-version V, --rows-per-fragment N, --bytes-per-fragment N,\n"
     "  --message TEXT     as for `leman create`\n"
     "  --json             say what was done as a JSON object\n"
     "  --quiet            show no progress\n"
-    "\n" ROWS_HELP "\n"
+    "\n" CSV_HELP "\n"
     "exit codes: 3 done, with problems; 4 stopped, and the same command goes on\n",
     run
 };

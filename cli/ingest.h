@@ -11,7 +11,7 @@
 #include "table.h"
 
 struct ingest_arguments {
-    const char *kind, *path, *on_error, *report, *message, *data_version;
+    const char *kind, *path, *on_error, *report, *message, *data_version, *schema;
     char **pattern;
     int pattern_count;
     struct list columns, primary_key;
@@ -27,7 +27,7 @@ struct ingest_source {
     char *title;
     struct lmn_webdataset *dataset;
     struct lmn_ingest_options options;
-    struct ArrowSchema schema; /* of a table that is there: the types of text */
+    struct ArrowSchema schema; /* of text: what is given, or the table has */
     FILE *report;              /* may be NULL */
     atomic_ullong problem_count;
 };

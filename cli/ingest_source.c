@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "ingest.h"
+#include "schema.h"
+#include "value.h"
 
 enum { SHOWN_MAX = 10 };
 
@@ -31,45 +34,37 @@ bool ingest_is_native(const char *kind)
     return ending_of(kind) != NULL;
 }
 
-static void print_text(FILE *out, const char *text)
+static void put_text(struct text *line, const char *name, const char *value)
 {
-    for (; *text != '\0'; text++) {
-        unsigned char c = (unsigned char)*text;
-
-        if (c == '"' || c == '\\')
-            fprintf(out, "\\%c", c);
-        else if (c < ' ')
-            fprintf(out, "\\u%04x", c);
-        else
-            fputc(c, out);
-    }
+    text_printf(line, "\"%s\":", name);
+    json_put_string(line, (const uint8_t *)value, strlen(value));
 }
 
-/* Called from many threads; a line is written under the stream's own lock. */
+/* Called from many threads; a line is written by one call. */
 static void note_problem(void *self, const struct lmn_problem *problem)
 {
     struct ingest_source *source = self;
     unsigned long long count = atomic_fetch_add(&source->problem_count, 1);
-    FILE *out = source->report;
+    struct text line = { 0 };
 
     if (count < SHOWN_MAX)
         fprintf(stderr, "leman: %s: offset %llu%s%s%s%s: %s\n", problem->part,
                 (unsigned long long)problem->offset, problem->key[0] != '\0' ? ": sample " : "",
                 problem->key, problem->field[0] != '\0' ? ": field " : "", problem->field,
                 problem->message);
-    if (out == NULL)
+    if (source->report == NULL)
         return;
-    flockfile(out);
-    fputs("{\"part\":\"", out);
-    print_text(out, problem->part);
-    fprintf(out, "\",\"offset\":%llu,\"key\":\"", (unsigned long long)problem->offset);
-    print_text(out, problem->key);
-    fputs("\",\"field\":\"", out);
-    print_text(out, problem->field);
-    fputs("\",\"message\":\"", out);
-    print_text(out, problem->message);
-    fputs("\"}\n", out);
-    funlockfile(out);
+    text_put(&line, "{", 1);
+    put_text(&line, "part", problem->part);
+    text_printf(&line, ",\"offset\":%llu,", (unsigned long long)problem->offset);
+    put_text(&line, "key", problem->key);
+    text_put(&line, ",", 1);
+    put_text(&line, "field", problem->field);
+    text_put(&line, ",", 1);
+    put_text(&line, "message", problem->message);
+    text_put(&line, "}\n", 2);
+    fwrite(line.data, 1, line.len, source->report);
+    text_free(&line);
 }
 
 /* "name=field", "field", either with "?" behind. */
@@ -150,34 +145,73 @@ static enum lmn_status open_file_part(void *self, uint64_t part,
     return lmn_ingest_open(NULL, source->files.name[part], &source->options, stream_out, err);
 }
 
-/* Text files take the types of the table, or else those of the first file that can be read. */
-static enum lmn_status take_types(const struct ingest_arguments *arguments,
-                                  struct ingest_source *source, struct lmn_error *err)
+/* The columns of file `i`, which has none when it is empty. */
+static enum lmn_status take_columns(const struct ingest_arguments *arguments,
+                                    struct ingest_source *source, uint64_t i,
+                                    struct lmn_table *table, struct lmn_error *err)
 {
-    struct ArrowArrayStream stream;
     struct rows_options rows = arguments->source;
-    struct lmn_table *table = NULL;
-    uint64_t i = 0;
+    struct ArrowArrayStream stream;
     enum lmn_status st;
 
-    if (strcmp(arguments->kind, "csv") != 0 && strcmp(arguments->kind, "jsonl") != 0)
-        return LMN_OK;
-    if (open_table(arguments->path, NULL, &table, NULL) != LMN_OK)
-        table = NULL;
     rows.ingest.bad = source->options.bad;
-    do
-        st = open_rows(source->files.name[i], &rows, table, &stream, err);
-    while (st != LMN_OK && source->options.bad != LMN_BAD_FAIL && ++i < source->files.count);
-    lmn_table_release(table);
+    st = open_rows(source->files.name[i], &rows, table, &stream, err);
     if (st != LMN_OK)
         return st;
     if (stream.get_schema(&stream, &source->schema) != 0)
         st = lmn_fail(err, LMN_E_INVALID, "%.300s: its columns are not known",
                       source->files.name[i]);
-    else
-        source->options.schema = &source->schema;
     stream.release(&stream);
     return st;
+}
+
+/*
+ * Text files take the types that are given, or of the table, or of the first file that has rows.
+ */
+static enum lmn_status take_types(const struct ingest_arguments *arguments,
+                                  struct ingest_source *source, struct lmn_error *err)
+{
+    struct lmn_table *table = NULL;
+    uint64_t i = 0;
+    bool found;
+    enum lmn_status st;
+
+    if (strcmp(arguments->kind, "csv") != 0 && strcmp(arguments->kind, "jsonl") != 0)
+        return LMN_OK;
+    if (arguments->schema != NULL) {
+        source->options.schema = &source->schema;
+        return schema_read(arguments->schema, &source->schema, err);
+    }
+    if (open_table(arguments->path, NULL, &table, NULL) != LMN_OK)
+        table = NULL;
+    do {
+        if (source->schema.release != NULL)
+            source->schema.release(&source->schema);
+        st = take_columns(arguments, source, i, table, err);
+        found = st == LMN_OK && source->schema.n_children != 0;
+    } while (!found && (st == LMN_OK || source->options.bad != LMN_BAD_FAIL) &&
+             ++i < source->files.count);
+    lmn_table_release(table);
+    if (found)
+        source->options.schema = &source->schema;
+    else if (st == LMN_OK)
+        st = lmn_fail(err, LMN_E_INVALID, "%.300s%s: there are no rows to take columns from",
+                      source->files.name[0], source->files.count > 1 ? " and the other files" : "");
+    return st;
+}
+
+/* Parts are told apart by their names, and may be read again: a pipe is not one. */
+static enum lmn_status refuse_pipes(const struct lmn_name_list *files, struct lmn_error *err)
+{
+    struct stat info;
+
+    for (uint64_t i = 0; i < files->count; i++) {
+        if (stat(files->name[i], &info) == 0 && S_ISFIFO(info.st_mode))
+            return lmn_fail(err, LMN_E_INVALID,
+                            "%.300s is a pipe, which cannot be read again: leman append reads it",
+                            files->name[i]);
+    }
+    return LMN_OK;
 }
 
 static enum lmn_status open_files(const struct ingest_arguments *arguments,
@@ -219,6 +253,9 @@ enum lmn_status ingest_open(const struct ingest_arguments *arguments, struct ing
     if (st != LMN_OK)
         return st;
     source->files = more;
+    st = refuse_pipes(&source->files, err);
+    if (st != LMN_OK)
+        return st;
     if (arguments->report != NULL) {
         source->report = fopen(arguments->report, "w");
         if (source->report == NULL)

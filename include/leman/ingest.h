@@ -39,6 +39,8 @@ struct lmn_ingest_options {
     const char *format;               /* "arrow", "csv", "jsonl", "array_record"; NULL: told by
                                          content and name */
     const struct ArrowSchema *schema; /* of a text file: a struct of the columns */
+    const struct ArrowSchema *like;   /* of a text file without `schema`: columns of these names
+                                         have these types, others those of the first rows */
     uint32_t sample_rows_max;         /* rows that types are taken from; default 10,000 */
     uint32_t batch_rows_max;          /* of text files; default 8192 */
     char delimiter;                   /* CSV; default ',', and tab for a name ending in ".tsv" */
@@ -66,8 +68,9 @@ struct lmn_ingest_options {
  * CSV is that of RFC 4180, in UTF-8. Types of its columns: bool, int64, double, date32,
  * timestamp (microseconds, or nanoseconds when needed; in UTC when the texts have zones), or text.
  * JSON lines hold one object per line; a field that is missing is null. Types of its fields: bool,
- * int64, double, text, lists and structs. With a schema, CSV has its columns in the schema's order,
- * and JSON lines are read for the fields that the schema names.
+ * int64, double, text, lists and structs. With a schema, CSV with a header has columns of
+ * the schema in any order, and those that it lacks are null; without a header it has all of them in
+ * the schema's order. JSON lines are read for the fields that the schema names.
  *
  * The caller releases *stream_out; its get_next() blocks while it reads. Batches may outlive it.
  *

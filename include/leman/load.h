@@ -43,7 +43,10 @@ struct lmn_load_progress {
     uint64_t rows_committed;
 };
 
-/* Called in the caller's thread, at most once per batch; false stops the load. */
+/*
+ * Called in the caller's thread, at most once per batch, and when all parts are read; false stops
+ * the load.
+ */
 typedef bool (*lmn_load_progress_fn)(void *self, const struct lmn_load_progress *progress);
 
 /* A zeroed struct asks for the defaults. */

@@ -30,7 +30,7 @@ struct lmn_webdataset_column {
 
 /* A zeroed struct asks for the defaults. All pointers but `report` are borrowed for the call. */
 struct lmn_webdataset_options {
-    const struct lmn_webdataset_column *column; /* NULL: the key, and every field there is */
+    const struct lmn_webdataset_column *column; /* NULL: the key, and what most samples have */
     uint32_t column_count;
     bool references;     /* binary fields become references to the shards: blobs of version 2.2 */
     uint32_t group_size; /* rows that a feed reads together: metadata "leman:group_size" of binary
@@ -50,7 +50,8 @@ struct lmn_webdataset_options {
  *
  * Types, unless given: "__key__", "__shard__" and the fields txt and text are texts; cls, count,
  * index and id are int64; json (also what ends in ".json") has the type of the values in the first
- * samples; everything else is binary. A type that is given reads a text field as CSV would.
+ * samples, and others that bring more are bad; everything else is binary. A type that is given
+ * reads a text field as CSV would, and of JSON the fields that it has.
  *
  * LMN_E_INVALID      contradicting columns, or no shards
  * LMN_E_NOT_FOUND    no shard has a sample to take the columns from

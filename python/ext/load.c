@@ -244,22 +244,27 @@ PyObject *ingest_expand(PyObject *module, PyObject *args)
     return name_list(&list);
 }
 
-/* open_rows(path, format): the rows of a file of Arrow IPC, CSV or JSON lines, as a capsule. */
+/* open_rows(path, format, ...): rows of Arrow IPC, CSV or JSON lines, as a capsule. */
 PyObject *ingest_open(PyObject *module, PyObject *args, PyObject *kwargs)
 {
     static char *keywords[] = { "path",      "format", "delimiter", "no_header",
-                                "null_text", "report", NULL };
+                                "null_text", "report", "schema",    NULL };
     struct lmn_ingest_options options = { 0 };
     struct ArrowArrayStream stream;
     const char *path, *delimiter = NULL;
-    PyObject *report = Py_None;
+    PyObject *report = Py_None, *schema = Py_None;
     int no_header = 0;
     struct lmn_error err;
     enum lmn_status st;
 
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "s|zzpzO", keywords, &path, &options.format,
-                                     &delimiter, &no_header, &options.null_text, &report))
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "s|zzpzOO", keywords, &path, &options.format,
+                                     &delimiter, &no_header, &options.null_text, &report, &schema))
         return NULL;
+    if (schema != Py_None) {
+        options.schema = PyCapsule_GetPointer(schema, "arrow_schema");
+        if (options.schema == NULL)
+            return NULL;
+    }
     if (report != Py_None) {
         options.bad = LMN_BAD_SKIP;
         options.report = report_problem;

@@ -7,11 +7,18 @@ import secrets
 from leman.arrow import pyarrow
 from leman.records import write_array_record
 
+COMPRESSIONS = ("snappy", "zstd", "gzip", "brotli", "lz4", "none")
+
 
 def export_parquet(scan, path, *, rows_per_group=None, compression="snappy"):
     """Write a scan as one Parquet file, which is there as a whole or not at all; its rows."""
     import pyarrow.parquet as pq
 
+    if compression not in COMPRESSIONS:
+        raise ValueError(f"compression is one of {', '.join(COMPRESSIONS)}; not {compression!r}")
+    folder = os.path.dirname(os.path.abspath(path))
+    if not os.path.isdir(folder):
+        raise FileNotFoundError(f"{os.fspath(path)} cannot be written: there is no folder {folder}")
     reader = pyarrow().RecordBatchReader.from_stream(scan)
     draft = f"{os.fspath(path)}.{secrets.token_hex(8)}.tmp"
     rows = 0

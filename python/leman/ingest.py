@@ -7,6 +7,7 @@ remembered in the table, so a load that was stopped goes on when the same call i
 """
 
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -53,6 +54,7 @@ class Source:
 
     title = "source"
     problems = ()
+    raised = None  # what went wrong while rows were read
 
     @property
     def parts(self):
@@ -63,11 +65,29 @@ class Source:
         """The rows of a part: an object with ``__arrow_c_stream__``."""
         raise NotImplementedError
 
+    def open_as(self, number, schema):
+        """As ``open()``, for a table with these columns; None: not known yet."""
+        return self.open(number)
+
     @property
     def schema(self):
         """The columns as a ``pyarrow.Schema``."""
         stream = self.open(0).__arrow_c_stream__()
         return pyarrow().schema(SchemaCapsule(_core.stream_schema(stream)))
+
+    def reader(self, schema, batches):
+        """Batches that Python makes, as a stream; a load raises again what they raise."""
+
+        def watched():
+            try:
+                yield from batches
+            except GeneratorExit:  # the stream was closed before its end
+                raise
+            except BaseException as error:
+                self.raised = self.raised or error
+                raise
+
+        return pyarrow().RecordBatchReader.from_batches(schema, watched())
 
     def __arrow_c_stream__(self, requested_schema=None):
         pa = pyarrow()
@@ -96,23 +116,41 @@ def expand(patterns, endings=None):
     found = []
     for pattern in patterns:
         found += _core.expand(os.fspath(pattern), endings)
+    if not found:
+        raise _core.InvalidError("an empty list names no files")
     return list(dict.fromkeys(found))
 
 
 class Load:
     """One load of a source: what Python adds to the library's."""
 
-    def __init__(self, source, schema, *, max_parallelism, progress, again, one_commit, commit_mb):
+    def __init__(
+        self,
+        source,
+        schema,
+        *,
+        is_new,
+        max_parallelism,
+        progress,
+        again,
+        one_commit,
+        commit_mb,
+    ):
+        """is_new: the table is made by the load, with the columns of the schema if there is one."""
         self._source = source
         self._schema = schema
+        self._fill = is_new and schema is not None
         self._progress = progress
         self._error = None
         self._rows = {}
-        names = [os.fspath(name) for name, _ in source.parts]
+        for what, value in (("max_parallelism", max_parallelism), ("commit_mb", commit_mb)):
+            if value is not None and value < 0:
+                raise ValueError(f"{what} is not negative, and {value} is")
+        parts = source.parts
         self.arguments = (
             source.title,
-            names,
-            tuple(int(size) for _, size in source.parts),
+            [os.fspath(name) for name, _ in parts],
+            tuple(int(size) for _, size in parts),
             self._open,
             self._report,
             max_parallelism or 0,
@@ -123,7 +161,7 @@ class Load:
 
     def _open(self, number):
         try:
-            rows = Rows(self._source.open(number), self._schema)
+            rows = Rows(self._source.open_as(number, self._schema), self._schema, fill=self._fill)
             self._rows[number] = rows
             return rows.stream
         except BaseException as error:
@@ -151,7 +189,8 @@ class Load:
                 raise self._error
             return answer
         except _core.LemanError:
-            errors = [self._error, *(rows.error for rows in self._rows.values())]
+            errors = [rows.error for rows in self._rows.values()]
+            errors[:0] = self._error, self._source.raised
             for error in errors:
                 if error is not None:
                     raise error from None
@@ -230,8 +269,8 @@ def _column_specs(columns, schema):
 
 def _default_name(source):
     source = source.removesuffix("?")
-    _, found, member = source.partition("json.")
-    return member if found and member else source
+    member = re.search(r"(?:^|\.)json\.(.+)", source)
+    return member[1] if member else source
 
 
 def webdataset(
@@ -250,13 +289,14 @@ def webdataset(
         Those that are compressed with gzip (.tar.gz, .tgz) are read, too, but not referred to.
     columns: which fields become columns: a list of fields, or a dict of columns and their fields.
         A field is an extension ("jpg"), a field of a JSON object ("json.caption"), "__key__" or
-        "__shard__"; with "?" behind it, samples may lack it. None takes the key and every field.
+        "__shard__"; with "?" behind it, samples may lack it. An object that lacks a field is null
+        there. None takes the key and the fields that at least half of the first samples have.
     references: binary fields are not copied; the table refers to their place in the shards.
     on_error: what to do with a damaged shard, and with a sample that lacks a field, has one more,
         or one that does not parse: "fail"; "skip" the sample, and what follows the damage;
         "null" for the field. What was left out is in ``problems``.
     schema: types of columns by name; others are told by the extension, and of JSON by the first
-        samples.
+        samples. Without ``columns`` its names are the columns.
     sample_rows: how many samples tell the columns.
     group_size: how many rows of binary columns a feed reads together, kept as "leman:group_size" in
         their metadata. It does not change how they are encoded.

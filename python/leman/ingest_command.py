@@ -8,7 +8,8 @@ import sys
 from dataclasses import asdict
 
 import leman
-from leman.export import export_parquet
+from leman.export import COMPRESSIONS, export_parquet
+from leman.ingest import Problem
 from leman.space_dataset import space
 
 DONE, FAILED, USAGE, PARTIAL, STOPPED, CONFLICT = 0, 1, 2, 3, 4, 5
@@ -25,7 +26,7 @@ _EXIT_CODES = [
 
 def _ingest_arguments():
     parser = argparse.ArgumentParser(prog="leman ingest", allow_abbrev=False)
-    parser.add_argument("kind", choices=["parquet", "files", "space"])
+    parser.add_argument("kind", choices=["parquet", "arrow", "files", "space"])
     parser.add_argument("table")
     parser.add_argument("files")
     parser.add_argument("--columns", type=lambda text: text.split(","))
@@ -46,15 +47,31 @@ def _ingest_arguments():
     return parser
 
 
+# Options that mean something for one kind only.
+_OWN_OPTIONS = {"columns": "parquet", "references": "files", "version": "space"}
+
+
+def _parse(argv):
+    parser = _ingest_arguments()
+    arguments = parser.parse_args(argv)
+    for option, kind in _OWN_OPTIONS.items():
+        if getattr(arguments, option) and kind != arguments.kind:
+            parser.error(f"--{option} is not for {arguments.kind}")
+    return arguments
+
+
 def _source(arguments):
     if arguments.kind == "parquet":
         return leman.parquet(arguments.files, arguments.columns, on_error=arguments.on_error)
+    if arguments.kind == "arrow":
+        return leman.arrow_ipc(arguments.files, on_error=arguments.on_error)
     if arguments.kind == "files":
         return leman.files(
             arguments.files, references=arguments.references, on_error=arguments.on_error
         )
     version = arguments.version
-    return space(arguments.files, int(version) if version and version.isdigit() else version)
+    version = int(version) if version and version.isdigit() else version
+    return space(arguments.files, version, on_error=arguments.on_error)
 
 
 def _load(arguments, source, stopped):
@@ -91,17 +108,26 @@ def _show(arguments, progress):
 
 
 def ingest(argv):
-    arguments = _ingest_arguments().parse_args(argv)
+    arguments = _parse(argv)
     stopped = []
+
+    def stop(number, _):
+        stopped.append(True)
+        signal.signal(number, signal.SIG_DFL)  # a second one ends the process
+
     for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, lambda *_: stopped.append(True))
+        signal.signal(number, stop)
     source = _source(arguments)
     table, result = _load(arguments, source, stopped)
-    if arguments.kind == "space" and result.rows_committed:
-        source.tag(table)
     problems = result.problems
+    if arguments.kind == "space":
+        try:
+            source.tag(table)
+        except leman.InvalidError as error:
+            problems.append(Problem(arguments.files, 0, "", "", str(error)))
     for problem in problems[:10]:
-        print(f"leman: {problem.part}: {problem.message}", file=sys.stderr)
+        place = [problem.part, problem.key, problem.field and f"field {problem.field}"]
+        print("leman:", ": ".join([*filter(None, place), problem.message]), file=sys.stderr)
     if arguments.report:
         with open(arguments.report, "w", encoding="utf-8") as file:
             file.writelines(json.dumps(asdict(problem)) + "\n" for problem in problems)
@@ -120,6 +146,7 @@ def ingest(argv):
         print(
             f"version {table.version}: {result.rows_committed} rows of {result.parts_done} parts "
             f"loaded in {result.commits} commits{before}"
+            + (f", {len(problems)} problems" if problems else "")
         )
     return PARTIAL if problems else DONE
 
@@ -132,7 +159,7 @@ def export(argv):
     parser.add_argument("--columns", type=lambda text: text.split(","))
     parser.add_argument("--where")
     parser.add_argument("--version")
-    parser.add_argument("--compression", default="snappy")
+    parser.add_argument("--compression", default="snappy", choices=COMPRESSIONS)
     arguments = parser.parse_args(argv)
     version = arguments.version
     table = leman.open(arguments.table, int(version) if version and version.isdigit() else version)

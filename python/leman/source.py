@@ -19,6 +19,8 @@ from dataclasses import dataclass
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
+_learnt = {}  # definitions that have come with their code, by the code and the qualified name
+
 
 @dataclass(frozen=True)
 class Definition:
@@ -140,8 +142,58 @@ def _definition(node, text, path):
     return Definition(node, textwrap.dedent("".join(lines)), path)
 
 
+def learn(code, name, text, path):
+    """The text of a definition whose code has come from elsewhere: its file may be another here."""
+    try:
+        node = ast.parse(text.strip()).body[0]
+    except (SyntaxError, ValueError, IndexError):
+        return
+    node = node.value if isinstance(node, ast.Expr) else node
+    _learnt[code, name] = Definition(node, text, path)
+
+
+def travels_by_name(thing):
+    """Does a module that workers import hold this very object under its name?"""
+    module = sys.modules.get(getattr(thing, "__module__", None))
+    if module is None or module.__name__ == "__main__" or not hasattr(thing, "__qualname__"):
+        return False
+    if getattr(module, "__file__", None) is None or _travels_by_value(module.__name__):
+        return False
+    found = module
+    for part in thing.__qualname__.split("."):
+        found = getattr(found, part, None)
+    return found is thing
+
+
+def _travels_by_value(module_name):
+    """Has someone told cloudpickle that workers cannot import the module?"""
+    cloudpickle = sys.modules.get("cloudpickle")
+    return cloudpickle is not None and module_name in cloudpickle.list_registry_pickle_by_value()
+
+
+def dispatched(thing):
+    """Is it a generic function, of ``functools.singledispatch``?"""
+    parts = ("registry", "dispatch", "__wrapped__")
+    return isinstance(thing, types.FunctionType) and all(hasattr(thing, name) for name in parts)
+
+
+def first_code(thing):
+    """The code that a definition is known by: of a class, that of its first method."""
+    if isinstance(thing, types.FunctionType):
+        return thing.__code__
+    return next((member.__code__ for member in _methods(thing)), None)
+
+
+def _methods(kind):
+    for member in map(plain_function, vars(kind).values()):
+        if member and member.__code__.co_qualname.startswith(kind.__qualname__ + "."):
+            yield member
+
+
 def _find_function(function):
     code = function.__code__
+    if (code, function.__qualname__) in _learnt:
+        return _learnt[code, function.__qualname__]
     text = _text_of(code.co_filename, function.__module__, function.__globals__)
     found = _definitions(text)
     nodes = [
@@ -157,6 +209,8 @@ def plain_function(member):
     """The function behind what a class holds under a name; None when there is none."""
     if isinstance(member, property):
         member = member.fget
+    if isinstance(member, functools.cached_property):
+        member = member.func
     member = getattr(member, "__func__", member)
     member = inspect.unwrap(member) if callable(member) else member
     return member if isinstance(member, types.FunctionType) else None
@@ -164,10 +218,13 @@ def plain_function(member):
 
 def _find_class(kind):
     """By one of its methods, whose code names the file; a notebook's classes name none."""
-    places = []
-    for member in map(plain_function, vars(kind).values()):
-        if member and member.__code__.co_qualname.startswith(kind.__qualname__ + "."):
-            places.append((member.__code__.co_filename, member.__globals__, member.__code__))
+    code = first_code(kind)
+    if (code, kind.__qualname__) in _learnt:
+        return _learnt[code, kind.__qualname__]
+    places = [
+        (member.__code__.co_filename, member.__globals__, member.__code__)
+        for member in _methods(kind)
+    ]
     module = sys.modules.get(kind.__module__)
     if getattr(module, "__file__", None):
         places.append((module.__file__, vars(module), None))

@@ -11,8 +11,8 @@ import re
 
 from leman import _core
 from leman.arrow import pyarrow
-from leman.ingest import Source
 from leman.records import ArrayRecordFile
+from leman.sources import FileSource, failed, with_schema
 
 _TOKEN = re.compile(
     r"""\s*(?:\#[^\n]*\s*)*(?:
@@ -107,16 +107,18 @@ def _read_proto(path):
             return parse_text_proto(file.read(), path)
     except FileNotFoundError:
         raise _core.NotFoundError(f"{path}: there is no such file") from None
+    except OSError as error:
+        raise _core.StoreError(f"{path}: {error.strerror}") from error
 
 
-class _Space(Source):
-    def __init__(self, location, version):
-        import pyarrow.parquet as pq
-
+class _Space(FileSource):
+    def __init__(self, location, version, on_error):
         self._location = os.path.abspath(os.fspath(location))
-        self.title = f"space {self._location}"
-        entry = _read_proto(self._join("metadata/entrypoint.txtpb"))
-        metadata = _read_proto(self._join(_one(entry, "metadata_file", "")))
+        entrypoint = self._join("metadata/entrypoint.txtpb")
+        entry = _read_proto(entrypoint)
+        if "metadata_file" not in entry:
+            raise _core.CorruptError(f"{entrypoint}: it names no metadata file")
+        metadata = _read_proto(self._join(_one(entry, "metadata_file")))
         schema = _one(metadata, "schema", {})
         self._records = schema.get("record_fields", [])
         self.primary_key = schema.get("primary_keys", [])
@@ -129,10 +131,8 @@ class _Space(Source):
             if _one(ref, "type") == "TAG"
         }
         self.snapshot_id = self._find(metadata, refs, version)
-        self._index = []
-        for manifest in self._manifests(metadata):
-            table = pq.read_table(self._join(manifest), columns=["_FILE"])
-            self._index += table.column("_FILE").to_pylist()
+        files = [self._join(path) for path in self._index_files(metadata)]
+        super().__init__(f"space {self._location}", files, on_error)
 
     def _join(self, path):
         return os.path.join(self._location, path)
@@ -155,26 +155,48 @@ class _Space(Source):
                 return _one(snapshot, "manifest_files", {}).get("index_manifest_files", [])
         raise _core.NotFoundError(f"{self._location}: there is no snapshot {self.snapshot_id}")
 
+    def _index_files(self, metadata):
+        import pyarrow.parquet as pq
+
+        found = []
+        for manifest in self._manifests(metadata):
+            path = self._join(manifest)
+            try:
+                table = pq.read_table(path, columns=["_FILE"])
+            except (OSError, pyarrow().ArrowException) as error:
+                raise failed(path, error) from error
+            found += table.column("_FILE").to_pylist()
+        return found
+
     def tag(self, table):
-        """Give the table's version the names of the tags that this snapshot has."""
+        """Give the table's version the tags of this snapshot that the table does not have.
+
+        A name that a tag cannot have here is raised when the others are there.
+        """
+        there = table.tags.list()
+        failure = None
         for name, snapshot_id in self.tags.items():
-            if snapshot_id == self.snapshot_id:
+            if snapshot_id != self.snapshot_id or name in there:
+                continue
+            try:
                 table.tags.create(name)
+            except _core.InvalidError as error:
+                failure = failure or error
+        if failure is not None:
+            raise failure
 
     @property
     def parts(self):
-        paths = [self._join(path) for path in self._index]
-        return [(path, os.path.getsize(path)) for path in paths]
+        if not self._files:
+            raise _core.InvalidError(f"{self._location}: snapshot {self.snapshot_id} has no rows")
+        return super().parts
 
-    @property
-    def schema(self):
+    def _schema_of(self, number):
         import pyarrow.parquet as pq
 
         pa = pyarrow()
-        if not self._index:
-            raise _core.InvalidError(f"{self._location}: snapshot {self.snapshot_id} has no rows")
         fields = []
-        for field in pq.read_schema(self._join(self._index[0])):
+        for field in pq.read_schema(self._files[number]):
             if field.name in self._records:
                 blob = {"lance-encoding:blob": "true"}
                 fields.append(pa.field(field.name, pa.large_binary(), metadata=blob))
@@ -184,25 +206,25 @@ class _Space(Source):
 
     def open(self, number):
         schema = self.schema
-        path = self._join(self._index[number])
-        return pyarrow().RecordBatchReader.from_batches(schema, self._batches(path, schema))
+        return self.reader(schema, self._readable(number, self._batches(number, schema)))
 
-    def _batches(self, path, schema):
+    def _batches(self, number, schema):
         import pyarrow.parquet as pq
 
         pa = pyarrow()
         readers = {}
-        for batch in pq.ParquetFile(path).iter_batches(ROWS, use_threads=False):
-            columns = []
-            for field in schema:
-                column = batch.column(batch.schema.get_field_index(field.name))
-                if field.name in self._records:
-                    column = self._values(column, readers)
-                columns.append(column)
-            yield pa.RecordBatch.from_arrays(columns, schema=schema)
+        for batch in pq.ParquetFile(self._files[number]).iter_batches(ROWS, use_threads=False):
+            bad = set()
+            for name in self._records:
+                place = batch.schema.get_field_index(name)
+                values = self._values(name, batch.column(place), readers, bad)
+                batch = batch.set_column(place, name, values)
+            if bad and self._on_error == "skip":
+                batch = batch.filter(pa.array([row not in bad for row in range(len(batch))]))
+            yield with_schema(batch, schema)
 
-    def _values(self, addresses, readers):
-        """The records that a column of addresses names, in order."""
+    def _values(self, name, addresses, readers, bad):
+        """The records that a column of addresses names, in order; rows without one are bad."""
         pa = pyarrow()
         files = addresses.field("_FILE").to_pylist()
         rows = addresses.field("_ROW_ID").to_pylist()
@@ -214,18 +236,38 @@ class _Space(Source):
                 pieces.append(pa.nulls(end - start, pa.large_binary()))
             else:
                 path = self._join(files[start])
-                if path not in readers:
-                    readers.clear()
-                    readers[path] = ArrayRecordFile(path)
-                pieces.append(readers[path].take(rows[start:end]))
+                pieces.append(self._take(path, rows[start:end], name, readers, start, bad))
             start = end
         return pa.concat_arrays(pieces) if pieces else pa.array([], pa.large_binary())
 
+    def _take(self, path, rows, name, readers, start, bad):
+        """Records of one file, which belong to the rows from `start` on."""
+        try:
+            if path not in readers:
+                readers.clear()
+                readers[path] = ArrayRecordFile(path)
+            return readers[path].take(rows)
+        except _core.LemanError as error:
+            if self._on_error == "fail":
+                raise failed(path, error) from error
+            if len(rows) > 1 and path in readers:
+                values = [
+                    self._take(path, [row], name, readers, start + at, bad)
+                    for at, row in enumerate(rows)
+                ]
+                return pyarrow().concat_arrays(values)
+            key = str(rows[0]) if len(rows) == 1 else f"{rows[0]} to {rows[-1]}"
+            self._note(path, 0, key, name, str(error))
+            bad.update(range(start, start + len(rows)))
+            return pyarrow().nulls(len(rows), pyarrow().large_binary())
 
-def space(location, version=None):
+
+def space(location, version=None, *, on_error="fail"):
     """The rows of a Space dataset; record fields become blob columns.
 
     location: the folder of the dataset.
     version: a snapshot's number, or the name of a tag or branch; None is the current one.
+    on_error: what to do with a record that cannot be read: "fail", "skip" its row, "null" for the
+        field. An index file that cannot be read is left out by both. They are in ``problems`` then.
     """
-    return _Space(location, version)
+    return _Space(location, version, on_error)

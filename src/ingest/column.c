@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "ingest/column.h"
 
+#include <math.h>
+
 #include <nanoarrow/nanoarrow.h>
 
 #include "arrow/layout.h"
@@ -159,14 +161,26 @@ enum lmn_status lmn__column_put_null(struct lmn__column *column, struct lmn_erro
     return st != LMN_OK ? st : lmn__builder_put_empty(column->builder, 1, err);
 }
 
+void lmn__column_set_guessed(struct lmn__column *column)
+{
+    column->guessed = true;
+    for (uint32_t i = 0; i < column->child_count; i++)
+        lmn__column_set_guessed(&column->child[i]);
+}
+
+const char *lmn__column_advice(const struct lmn__column *column)
+{
+    return column->guessed ? ": give a schema" : "";
+}
+
 static enum lmn_status no_fit(const struct lmn__column *column, struct lmn__span text,
                               struct lmn_error *err)
 {
-    return lmn_fail(
-        err, LMN_E_INVALID,
-        "field \"%.100s\" of type %s has no place for \"%.*s\"%s: give a schema", column->name,
-        column->type, (int)(text.len < SHOWN_BYTES ? text.len : SHOWN_BYTES),
-        text.len != 0 ? (const char *)text.data : "", text.len > SHOWN_BYTES ? "..." : "");
+    return lmn_fail(err, LMN_E_INVALID, "field \"%.100s\" of type %s has no place for \"%.*s\"%s%s",
+                    column->name, column->type,
+                    (int)(text.len < SHOWN_BYTES ? text.len : SHOWN_BYTES),
+                    text.len != 0 ? (const char *)text.data : "",
+                    text.len > SHOWN_BYTES ? "..." : "", lmn__column_advice(column));
 }
 
 static enum lmn_status put_bytes(struct lmn__builder *builder, const void *value, uint32_t bytes,
@@ -231,9 +245,13 @@ static bool parse_integer(const struct lmn__column *column, struct lmn__span tex
 
     switch (column->kind) {
     case LMN__COLUMN_INT:
-        return lmn__text_int(text, value_out) && int_fits(column, *value_out);
+        return (lmn__text_int(text, value_out) || lmn__text_whole(text, value_out)) &&
+               int_fits(column, *value_out);
     case LMN__COLUMN_UINT:
-        if (!lmn__text_uint(text, &value) || (column->bits < 64 && value >> column->bits != 0))
+        if (!lmn__text_uint(text, &value) &&
+            (!lmn__text_whole(text, (int64_t *)&value) || (int64_t)value < 0))
+            return false;
+        if (column->bits < 64 && value >> column->bits != 0)
             return false;
         *value_out = (int64_t)value;
         return true;
@@ -258,6 +276,8 @@ static enum lmn_status put_float(struct lmn__column *column, struct lmn__span te
     if (!lmn__text_float(text, &value))
         return no_fit(column, text, err);
     single = (float)value;
+    if (column->bits == 32 && isinf(single) && !isinf(value))
+        return no_fit(column, text, err);
     return column->bits == 32 ? put_bytes(column->builder, &single, 4, err)
                               : put_bytes(column->builder, &value, 8, err);
 }

@@ -35,8 +35,9 @@ struct lmn__column {
     const char *name; /* the schema's */
     const char *type; /* Arrow's name of it, for messages */
     bool nullable;
-    bool zoned;  /* TIMESTAMP: texts must tell their zone */
-    bool is_map; /* LIST: the child is a struct of key and value */
+    bool guessed; /* the type is that of the first rows: a schema may have another */
+    bool zoned;   /* TIMESTAMP: texts must tell their zone */
+    bool is_map;  /* LIST: the child is a struct of key and value */
     uint32_t bits;
     int64_t unit_nanos;
     int32_t precision, scale;
@@ -57,6 +58,9 @@ LMN_MUST_USE enum lmn_status lmn__column_make(const struct ArrowSchema *schema, 
                                               struct lmn__column **column_out,
                                               struct lmn_error *err);
 
+/* Note that the type of a column, and of what is inside of it, is that of the first rows. */
+void lmn__column_set_guessed(struct lmn__column *column);
+
 /* LMN_E_INVALID when the column has no place for a null. */
 LMN_MUST_USE enum lmn_status lmn__column_put_null(struct lmn__column *column,
                                                   struct lmn_error *err);
@@ -68,6 +72,9 @@ LMN_MUST_USE enum lmn_status lmn__column_put_text(struct lmn__column *column, st
 /* Room for one text or binary of `len` bytes, which the caller writes to *data_out as they are. */
 LMN_MUST_USE enum lmn_status lmn__column_add_bytes(struct lmn__column *column, size_t len,
                                                    uint8_t **data_out, struct lmn_error *err);
+
+/* What a message about a value that does not fit ends with: a schema helps where none was given. */
+const char *lmn__column_advice(const struct lmn__column *column);
 
 /* Start a list or a struct; the caller appends to its children, and then ends a fixed list. */
 LMN_MUST_USE enum lmn_status lmn__column_open(struct lmn__column *column, struct lmn_error *err);

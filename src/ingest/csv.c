@@ -33,6 +33,9 @@ struct csv {
     struct lmn__buf text;
     struct lmn__buf fields; /* struct field */
     uint32_t field_count;
+    uint32_t *place;       /* of each field of a file with a header: the column; NULL: the same */
+    uint32_t column_count; /* fields of a record */
+    bool *is_there;        /* with `place`, of each column: is it in the file? */
 };
 
 enum scan { SCAN_DONE, SCAN_MORE, SCAN_BAD };
@@ -281,22 +284,40 @@ static enum lmn_status sample_rows(struct csv *csv, struct lmn__shape *shape, st
     return LMN_OK;
 }
 
-/* Do the names of the header name the columns of the schema that was given? */
-static enum lmn_status check_header(const struct csv *csv, const struct lmn__shape *shape,
-                                    struct lmn_error *err)
+static int64_t column_of(const struct ArrowSchema *schema, const char *name)
+{
+    int64_t i = 0;
+
+    while (i < schema->n_children && strcmp(schema->children[i]->name, name) != 0)
+        i++;
+    return i;
+}
+
+/* Find the columns of the schema that was given by the names of the header, in any order. */
+static enum lmn_status place_columns(struct csv *csv, const struct lmn__shape *shape,
+                                     struct lmn_error *err)
 {
     const struct ArrowSchema *schema = &csv->reader.schema;
     const struct lmn__shape *column = shape->child;
+    struct lmn__arena *arena = &csv->reader.arena;
+    size_t count = (size_t)schema->n_children;
 
-    if (shape->child_count != (uint64_t)schema->n_children)
-        return lmn_fail(err, LMN_E_INVALID, "the header has %u columns, the schema %lld",
-                        shape->child_count, (long long)schema->n_children);
-    for (int64_t i = 0; i < schema->n_children; i++, column = column->sibling) {
-        if (strcmp(column->name, schema->children[i]->name) != 0)
+    csv->place = lmn__arena_alloc(arena, (shape->child_count + 1) * sizeof *csv->place);
+    csv->is_there = lmn__arena_alloc(arena, count + 1);
+    if (csv->place == NULL || csv->is_there == NULL)
+        return lmn__arena_fail(arena, "columns", err);
+    memset(csv->is_there, 0, count + 1);
+    for (uint32_t i = 0; i < shape->child_count; i++, column = column->sibling) {
+        int64_t found = column_of(schema, column->name);
+
+        if (found == schema->n_children)
             return lmn_fail(err, LMN_E_INVALID,
-                            "column %lld is \"%.100s\" in the header and \"%.100s\" in the schema",
-                            (long long)i + 1, column->name, schema->children[i]->name);
+                            "column %u is \"%.100s\" in the header, and none of the schema", i + 1,
+                            column->name);
+        csv->place[i] = (uint32_t)found;
+        csv->is_there[found] = true;
     }
+    csv->column_count = shape->child_count;
     return LMN_OK;
 }
 
@@ -320,10 +341,23 @@ static enum lmn_status csv_sample(struct lmn__text_reader *reader, struct lmn_er
         csv->field_count = 0;
     st = add_names(csv, &shape, err);
     if (st == LMN_OK && reader->schema_given)
-        return check_header(csv, &shape, err);
+        return place_columns(csv, &shape, err);
     if (st == LMN_OK)
         st = sample_rows(csv, &shape, err);
     return st != LMN_OK ? st : lmn__shape_schema(&shape, &reader->schema, err);
+}
+
+/* Columns that the file lacks are null. */
+static enum lmn_status put_absent(const struct csv *csv, struct lmn__column *column,
+                                  struct lmn_error *err)
+{
+    enum lmn_status st = LMN_OK;
+
+    for (uint32_t i = 0; st == LMN_OK && i < column->child_count; i++) {
+        if (!csv->is_there[i])
+            st = lmn__column_put_null(&column->child[i], err);
+    }
+    return st;
 }
 
 static enum lmn_status csv_row(struct lmn__text_reader *reader, bool *more_out,
@@ -335,14 +369,16 @@ static enum lmn_status csv_row(struct lmn__text_reader *reader, bool *more_out,
 
     if (st != LMN_OK || !*more_out)
         return st;
-    st = check_count(csv, column->child_count, err);
+    st = check_count(csv, csv->place != NULL ? csv->column_count : column->child_count, err);
     for (uint32_t i = 0; st == LMN_OK && i < csv->field_count; i++) {
         const struct field *field = field_at(csv, i);
+        struct lmn__column *child = &column->child[csv->place != NULL ? csv->place[i] : i];
 
-        st = is_null(csv, field)
-                 ? lmn__column_put_null(&column->child[i], err)
-                 : lmn__column_put_text(&column->child[i], field_text(csv, field), err);
+        st = is_null(csv, field) ? lmn__column_put_null(child, err)
+                                 : lmn__column_put_text(child, field_text(csv, field), err);
     }
+    if (st == LMN_OK && csv->place != NULL)
+        st = put_absent(csv, column, err);
     return st != LMN_OK ? st : lmn__column_open(column, err);
 }
 

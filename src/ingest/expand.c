@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Patterns of file names. The first braces are opened, and each of the texts that this makes is
- * expanded in turn; what has no braces left is matched by the system, or taken as it is.
+ * expanded in turn; what has no braces left is matched by the system, or taken as it is. The name
+ * of something that is there is no pattern, and a file that several choices stand for comes once.
  */
 #include <leman/ingest.h>
 #include <stdio.h>
@@ -192,6 +193,51 @@ static enum lmn_status expand(struct expansion *e, const char *pattern, struct l
     return st;
 }
 
+struct place {
+    const char *name;
+    uint64_t at;
+};
+
+static int compare_places(const void *a, const void *b)
+{
+    const struct place *x = a, *y = b;
+    int order = strcmp(x->name, y->name);
+
+    return order != 0 ? order : x->at < y->at ? -1 : x->at > y->at;
+}
+
+/* Leave the first of several equal names. */
+static enum lmn_status drop_repeated(struct expansion *e, struct lmn_error *err)
+{
+    struct place *place = lmn__calloc(e->env, e->count + 1, sizeof *place);
+    uint64_t kept = 0;
+
+    if (place == NULL)
+        return lmn__no_memory(err, "a list of files", e->count * sizeof *place);
+    for (uint64_t i = 0; i < e->count; i++)
+        place[i] = (struct place){ e->name[i], i };
+    qsort(place, e->count, sizeof *place, compare_places);
+    for (uint64_t i = 1; i < e->count; i++) {
+        if (strcmp(place[i - 1].name, place[i].name) == 0)
+            e->name[place[i].at] = NULL;
+    }
+    for (uint64_t i = 0; i < e->count; i++) {
+        if (e->name[i] != NULL)
+            e->name[kept++] = e->name[i];
+    }
+    e->count = kept;
+    lmn__free(e->env, place);
+    return LMN_OK;
+}
+
+static bool is_there(const char *path)
+{
+    uint64_t bytes;
+    int64_t modified;
+
+    return lmn__file_is_directory(path) || lmn__file_stat(path, &bytes, &modified, NULL) == LMN_OK;
+}
+
 enum lmn_status lmn_ingest_expand(struct lmn_env *env, const char *pattern, const char *endings,
                                   struct lmn_name_list *list_out, struct lmn_error *err)
 {
@@ -205,8 +251,12 @@ enum lmn_status lmn_ingest_expand(struct lmn_env *env, const char *pattern, cons
     e.arena = lmn__arena_new(env);
     if (e.arena == NULL)
         st = lmn__no_memory(err, "a list of files", 0);
+    else if (pattern[0] == '\0')
+        st = lmn_fail(err, LMN_E_INVALID, "an empty name is none of a file");
     if (st == LMN_OK)
-        st = expand(&e, pattern, err);
+        st = is_there(pattern) ? keep_path(&e, pattern, err) : expand(&e, pattern, err);
+    if (st == LMN_OK)
+        st = drop_repeated(&e, err);
     if (st == LMN_OK && e.count == 0)
         st = lmn_fail(err, LMN_E_NOT_FOUND, "%.200s: there are no such files%s%s", pattern,
                       endings != NULL ? ", or none in the folder that ends in " : "",

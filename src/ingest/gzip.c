@@ -198,7 +198,8 @@ enum lmn_status lmn__gzip_read(struct lmn__gzip *gzip, void *data, size_t len, s
             st = start_member(gzip, err);
         *got_out += got;
     }
-    return st;
+    /* What came before the damage is good; the next read meets the damage again. */
+    return st == LMN_E_CORRUPT && *got_out != 0 ? LMN_OK : st;
 }
 
 enum lmn_status lmn__gzip_skip(struct lmn__gzip *gzip, uint64_t len, uint64_t *got_out,

@@ -9,7 +9,7 @@
 struct reading {
     struct lmn__json *json;
     struct lmn__arena *arena; /* of shapes */
-    bool selective;           /* fields without a column are passed over */
+    enum lmn__json_extra extra;
 };
 
 enum lmn_status lmn__json_bad(const struct lmn__json *json, struct lmn_error *err)
@@ -140,9 +140,8 @@ static const char *kind_name(enum lmn__json_kind kind)
 static enum lmn_status wrong_kind(const struct lmn__column *column, enum lmn__json_kind kind,
                                   struct lmn_error *err)
 {
-    return lmn_fail(err, LMN_E_INVALID,
-                    "field \"%.100s\" of type %s has no place for %s: give a schema", column->name,
-                    column->type, kind_name(kind));
+    return lmn_fail(err, LMN_E_INVALID, "field \"%.100s\" of type %s has no place for %s%s",
+                    column->name, column->type, kind_name(kind), lmn__column_advice(column));
 }
 
 static enum lmn_status fill_value(struct reading *r, struct lmn__column *column,
@@ -222,6 +221,19 @@ static struct lmn__column *find_field(struct lmn__column *column, struct lmn__sp
     return NULL;
 }
 
+/* A field of an object that its struct, or the row, does not have. */
+static enum lmn_status unknown_field(const struct lmn__column *column, struct lmn__span name,
+                                     struct lmn_error *err)
+{
+    int len = (int)(name.len < 100 ? name.len : 100);
+
+    if (column->name[0] != '\0' && !column->guessed)
+        return lmn_fail(err, LMN_E_INVALID, "field \"%.100s\" of type %s has no field \"%.*s\"",
+                        column->name, column->type, len, (const char *)name.data);
+    return lmn_fail(err, LMN_E_INVALID, "field \"%.*s\" is in none of the first rows%s", len,
+                    (const char *)name.data, lmn__column_advice(column));
+}
+
 static enum lmn_status fill_field(struct reading *r, struct lmn__column *column, uint32_t *expected,
                                   struct lmn_error *err)
 {
@@ -231,10 +243,9 @@ static enum lmn_status fill_field(struct reading *r, struct lmn__column *column,
     if (!lmn__json_name(r->json, &name))
         return lmn__json_bad(r->json, err);
     field = find_field(column, name, expected);
-    if (field == NULL && !r->selective)
-        return lmn_fail(err, LMN_E_INVALID,
-                        "field \"%.*s\" is in none of the first rows: give a schema",
-                        (int)(name.len < 100 ? name.len : 100), (const char *)name.data);
+    if (field == NULL && r->extra != LMN__JSON_EXTRA_PASSED &&
+        (r->extra == LMN__JSON_EXTRA_BAD || column->guessed))
+        return unknown_field(column, name, err);
     if (field == NULL)
         return lmn__json_skip(r->json) ? LMN_OK : lmn__json_bad(r->json, err);
     if (field->builder->length == column->builder->length)
@@ -300,18 +311,18 @@ static enum lmn_status fill_value(struct reading *r, struct lmn__column *column,
     return lmn__column_put_text(column, text, err);
 }
 
-enum lmn_status lmn__json_fill(struct lmn__json *json, struct lmn__column *column, bool selective,
-                               struct lmn_error *err)
+enum lmn_status lmn__json_fill(struct lmn__json *json, struct lmn__column *column,
+                               enum lmn__json_extra extra, struct lmn_error *err)
 {
-    struct reading reading = { .json = json, .selective = selective };
+    struct reading reading = { .json = json, .extra = extra };
 
     return fill_value(&reading, column, err);
 }
 
 enum lmn_status lmn__json_fill_fields(struct lmn__json *json, struct lmn__column *columns,
-                                      bool selective, struct lmn_error *err)
+                                      enum lmn__json_extra extra, struct lmn_error *err)
 {
-    struct reading reading = { .json = json, .selective = selective };
+    struct reading reading = { .json = json, .extra = extra };
 
     return fill_object(&reading, columns, err);
 }

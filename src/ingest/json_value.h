@@ -21,19 +21,24 @@ LMN_MUST_USE enum lmn_status lmn__json_check_object(struct lmn__json *json, stru
 LMN_MUST_USE enum lmn_status lmn__json_shape(struct lmn__json *json, struct lmn__arena *arena,
                                              struct lmn__shape *shape, struct lmn_error *err);
 
-/*
- * Append the next value to a column. `selective` passes over fields that have no column; otherwise
- * they are LMN_E_INVALID, as is what does not fit.
- */
+/* What becomes of fields that have no column. */
+enum lmn__json_extra {
+    LMN__JSON_EXTRA_BAD,     /* LMN_E_INVALID */
+    LMN__JSON_EXTRA_GUESSED, /* so where the first rows made the type; passed over elsewhere */
+    LMN__JSON_EXTRA_PASSED
+};
+
+/* Append the next value to a column. What does not fit is LMN_E_INVALID. */
 LMN_MUST_USE enum lmn_status lmn__json_fill(struct lmn__json *json, struct lmn__column *column,
-                                            bool selective, struct lmn_error *err);
+                                            enum lmn__json_extra extra, struct lmn_error *err);
 
 /*
  * Append the fields of the next value, an object, to the children of `columns`, whose builder has
  * the slot of this row already; those that it lacks become null.
  */
 LMN_MUST_USE enum lmn_status lmn__json_fill_fields(struct lmn__json *json,
-                                                   struct lmn__column *columns, bool selective,
+                                                   struct lmn__column *columns,
+                                                   enum lmn__json_extra extra,
                                                    struct lmn_error *err);
 
 #endif

@@ -96,7 +96,9 @@ static enum lmn_status jsonl_row(struct lmn__text_reader *reader, bool *more_out
         return st;
     st = lmn__json_check_object(&jsonl->json, err);
     if (st == LMN_OK)
-        st = lmn__json_fill(&jsonl->json, reader->column, reader->schema_given, err);
+        st = lmn__json_fill(&jsonl->json, reader->column,
+                            reader->schema_given ? LMN__JSON_EXTRA_PASSED : LMN__JSON_EXTRA_BAD,
+                            err);
     if (st == LMN_OK && !lmn__json_end(&jsonl->json))
         st = lmn__json_bad(&jsonl->json, err);
     return st;

@@ -43,7 +43,7 @@ struct worker {
     uint64_t *token;                     /* room for every part */
     uint64_t token_count, bytes, rows;
     uint64_t first_part;               /* of the unit: where its rows go in one commit */
-    struct lmn__pb_fragment *fragment; /* one commit: what the unit has become */
+    struct lmn__pb_fragment *fragment; /* one commit: what its rows have become */
     uint64_t fragment_count;
 };
 
@@ -197,6 +197,27 @@ static enum lmn_status unit_commit(struct worker *worker, struct lmn__pb_fragmen
     return st;
 }
 
+/* Keep fragments behind those that the worker has, for one commit in the end. */
+static enum lmn_status keep_fragments(struct worker *worker, struct lmn__pb_fragment *fragment,
+                                      uint64_t count, struct lmn_error *err)
+{
+    uint64_t before = worker->fragment_count;
+    struct lmn__pb_fragment *all = lmn__arena_array(&worker->arena, before + count + 1,
+                                                    sizeof *all);
+
+    if (all == NULL) {
+        lmn__fragments_remove(worker->load->table->store, fragment, count);
+        return lmn__arena_fail(&worker->arena, "a list of fragments", err);
+    }
+    if (before != 0)
+        memcpy(all, worker->fragment, before * sizeof *all);
+    if (count != 0)
+        memcpy(all + before, fragment, count * sizeof *all);
+    worker->fragment = all;
+    worker->fragment_count = before + count;
+    return LMN_OK;
+}
+
 /* Finish the worker's files, and commit them unless all are committed at once. */
 static enum lmn_status unit_finish(struct worker *worker, struct lmn_error *err)
 {
@@ -209,11 +230,8 @@ static enum lmn_status unit_finish(struct worker *worker, struct lmn_error *err)
         worker->writer = NULL;
         lmn__conform_deinit(&worker->conform);
     }
-    if (st == LMN_OK && worker->load->options.one_commit) {
-        worker->fragment = fragment;
-        worker->fragment_count = count;
-        return LMN_OK;
-    }
+    if (worker->load->options.one_commit)
+        return st == LMN_OK ? keep_fragments(worker, fragment, count, err) : st;
     if (st == LMN_OK && worker->token_count != 0)
         st = unit_commit(worker, fragment, count, err);
     lmn__arena_deinit(&worker->arena);
@@ -239,11 +257,8 @@ static enum lmn_status unit_prepare(struct worker *worker, const struct ArrowSch
 
     if (st != LMN_OK)
         return st;
-    if (worker->writer != NULL && !same_columns(conform_out, &worker->conform)) {
-        st = load->options.one_commit
-                 ? lmn_fail(err, LMN_E_INVALID, "the parts have different columns")
-                 : unit_finish(worker, err);
-    }
+    if (worker->writer != NULL && !same_columns(conform_out, &worker->conform))
+        st = unit_finish(worker, err);
     if (st == LMN_OK && worker->writer == NULL) {
         st = lmn__conform_init(&worker->conform, load->table->env, &manifest->schema, given, false,
                                err);
@@ -357,7 +372,7 @@ static void worker_run(void *context)
     lmn__mutex_unlock(&load->mutex);
 }
 
-/* Tell the caller how far it is, until all workers are done. */
+/* Tell the caller how far it is, until all workers are done, and then once more. */
 static void watch(struct load *load)
 {
     struct lmn_load_progress progress;
@@ -371,7 +386,7 @@ static void watch(struct load *load)
         progress = load->locked.progress;
         running = load->locked.running != 0;
         lmn__mutex_unlock(&load->mutex);
-        if (load->options.progress != NULL && running &&
+        if (load->options.progress != NULL &&
             !load->options.progress(load->options.progress_self, &progress)) {
             struct lmn_error err;
 

@@ -115,6 +115,52 @@ static enum lmn_status take_schema(struct lmn__text_reader *reader,
     return LMN_OK;
 }
 
+static const struct ArrowSchema *find_child(const struct ArrowSchema *schema, const char *name)
+{
+    for (int64_t i = 0; schema != NULL && i < schema->n_children; i++) {
+        if (strcmp(schema->children[i]->name, name) == 0)
+            return schema->children[i];
+    }
+    return NULL;
+}
+
+/* Give the columns of the sample the types that `like` (may be NULL) has for them. */
+static enum lmn_status take_types(struct lmn__text_reader *reader, const struct ArrowSchema *like,
+                                  struct lmn_error *err)
+{
+    for (int64_t i = 0; i < reader->schema.n_children; i++) {
+        struct ArrowSchema *child = reader->schema.children[i], typed;
+        const struct ArrowSchema *found = find_child(like, child->name);
+
+        if (found == NULL)
+            continue;
+        if (ArrowSchemaDeepCopy(found, &typed) != NANOARROW_OK)
+            return lmn__no_memory(err, "a schema", 0);
+        ArrowSchemaRelease(child);
+        *child = typed;
+    }
+    return LMN_OK;
+}
+
+static enum lmn_status make_columns(struct lmn__text_reader *reader, const struct ArrowSchema *like,
+                                    struct lmn_error *err)
+{
+    enum lmn_status st = LMN_OK;
+
+    if (!reader->schema_given)
+        st = take_types(reader, like, err);
+    if (st == LMN_OK)
+        st = lmn__column_make(&reader->schema, reader->env, &reader->arena, &reader->column, err);
+    if (st != LMN_OK || reader->schema_given)
+        return st;
+    reader->column->guessed = like == NULL;
+    for (uint32_t i = 0; i < reader->column->child_count; i++) {
+        if (find_child(like, reader->column->child[i].name) == NULL)
+            lmn__column_set_guessed(&reader->column->child[i]);
+    }
+    return LMN_OK;
+}
+
 enum lmn_status lmn__text_reader_open(
     struct lmn_env *env, struct lmn__source *source, const struct lmn_ingest_options *options,
     const struct lmn__text_format *format, size_t bytes,
@@ -149,7 +195,7 @@ enum lmn_status lmn__text_reader_open(
     if (st == LMN_OK)
         st = format->sample(reader, err);
     if (st == LMN_OK)
-        st = lmn__column_make(&reader->schema, env, &reader->arena, &reader->column, err);
+        st = make_columns(reader, options->like, err);
     if (st != LMN_OK) {
         st = lmn__fail_within(err, st, "%.200s", reader->window.source.name);
         reader_free(&reader->producer);

@@ -27,9 +27,10 @@ static bool read_number(const struct option *option, long low, long high, long *
            *value_out <= high;
 }
 
+/* A flag that has no value is set. */
 static bool read_flag(const struct option *option, bool *value_out)
 {
-    *value_out = strcmp(option->value, "true") == 0;
+    *value_out = !option->has_value || strcmp(option->value, "true") == 0;
     return *value_out || strcmp(option->value, "false") == 0;
 }
 

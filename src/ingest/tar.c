@@ -2,13 +2,16 @@
 /*
  * An archive is a run of blocks of 512 bytes: a header, the content, zeros up to the next block.
  *
- *   header    0 name[100]   124 size[12]   148 checksum[8]   156 type   257 magic[8]   345
- * prefix[155] numbers   octal digits, or with the top bit of the first byte set, 95 bits of binary
+ *   header    0 name[100]  124 size[12]  148 checksum[8]  156 type  257 magic[8]  345 prefix[155]
+ *   numbers   octal digits, or with the top bit of the first byte set, 95 bits of binary
  *   type 'x'  records "LEN key=value\n" about the next member (pax); "path" and "size" count here
  *   type 'L'  the name of the next member (GNU)
+ *   type 'S'  a sparse file (GNU); byte 482 tells that a block of its map follows, and byte 504 of
+ *             that one whether another does. In pax it is a plain file with records "GNU.sparse.x"
  *   end       a block of zeros
  *
- * The checksum is the sum of the header's bytes with its own field taken as spaces.
+ * The checksum is the sum of the header's bytes with its own field taken as spaces; some programs
+ * take bytes as signed.
  */
 #include "ingest/tar.h"
 
@@ -28,7 +31,9 @@ enum {
     TYPE_AT = 156,
     MAGIC_AT = 257,
     PREFIX_AT = 345,
-    PREFIX_LEN = 155
+    PREFIX_LEN = 155,
+    MORE_MAP_AT = 482,
+    MAP_MORE_MAP_AT = 504
 };
 
 void lmn__tar_init(struct lmn__tar *tar, struct lmn_env *env, struct lmn__source *source,
@@ -110,6 +115,8 @@ static enum lmn_status take(struct lmn__tar *tar, uint8_t *data, size_t len, siz
     }
     *got_out = have + got;
     tar->position += *got_out;
+    if (st == LMN_OK && *got_out < len && tar->gzip != NULL) /* is it the end, or damage? */
+        st = read_source(tar, data + *got_out, 1, &got, err);
     return st;
 }
 
@@ -176,12 +183,15 @@ static bool is_zero(const uint8_t *block)
 
 static bool sum_fits(const uint8_t *block)
 {
-    uint64_t told;
-    uint32_t sum = 0;
+    uint64_t told, sum = 0, high = 0;
 
-    for (size_t i = 0; i < BLOCK; i++)
-        sum += i >= SUM_AT && i < SUM_AT + SUM_LEN ? ' ' : block[i];
-    return number(block + SUM_AT, SUM_LEN, &told) && told == sum;
+    for (size_t i = 0; i < BLOCK; i++) {
+        uint8_t byte = i >= SUM_AT && i < SUM_AT + SUM_LEN ? ' ' : block[i];
+
+        sum += byte;
+        high += byte >> 7;
+    }
+    return number(block + SUM_AT, SUM_LEN, &told) && (told == sum || told == sum - 256 * high);
 }
 
 /* The bytes of a text field up to its first NUL. */
@@ -234,6 +244,29 @@ static bool key_is(struct lmn__span key, const char *text)
     return key.len == strlen(text) && memcmp(key.data, text, key.len) == 0;
 }
 
+static bool pax_size(struct lmn__tar *tar, struct lmn__span value)
+{
+    tar->has_pax_bytes = value.len != 0 && value.len < 19;
+    tar->pax_bytes = 0;
+    for (size_t i = 0; i < value.len && tar->has_pax_bytes; i++) {
+        tar->has_pax_bytes = value.data[i] >= '0' && value.data[i] <= '9';
+        tar->pax_bytes = tar->pax_bytes * 10 + (uint64_t)(value.data[i] - '0');
+    }
+    return tar->has_pax_bytes;
+}
+
+/* The name of a sparse file is told apart; its path is one that programs without them make. */
+static bool pax_name(struct lmn__tar *tar, struct lmn__span value, bool of_sparse)
+{
+    if (tar->has_sparse_name && !of_sparse)
+        return true;
+    tar->has_sparse_name = of_sparse;
+    lmn__buf_reset(&tar->pax_name);
+    if (value.len <= LMN__TAR_NAME_BYTES_MAX)
+        lmn__buf_put(&tar->pax_name, value.data, value.len);
+    return value.len <= LMN__TAR_NAME_BYTES_MAX;
+}
+
 static enum lmn_status pax_records(struct lmn__tar *tar, struct lmn__span text, uint64_t header,
                                    struct lmn_error *err)
 {
@@ -243,21 +276,12 @@ static enum lmn_status pax_records(struct lmn__tar *tar, struct lmn__span text, 
     for (; text.len != 0; text = (struct lmn__span){ text.data + len, text.len - len }) {
         bool good = pax_record(text, &key, &value, &len);
 
-        if (good && key_is(key, "path")) {
-            lmn__buf_reset(&tar->pax_name);
-            lmn__buf_put(&tar->pax_name, value.data, value.len);
-        } else if (good && key_is(key, "size")) {
-            tar->has_pax_bytes = value.len != 0 && value.len < 19;
-            tar->pax_bytes = 0;
-            for (size_t i = 0; i < value.len && tar->has_pax_bytes; i++) {
-                tar->has_pax_bytes = value.data[i] >= '0' && value.data[i] <= '9';
-                tar->pax_bytes = tar->pax_bytes * 10 + (uint64_t)(value.data[i] - '0');
-            }
-            good = tar->has_pax_bytes;
-        } else if (good && key.len > 10 && memcmp(key.data, "GNU.sparse", 10) == 0) {
-            return lmn_fail(err, LMN_E_UNSUPPORTED, "%.200s: a sparse file at offset %llu",
-                            tar->source.name, (unsigned long long)header);
-        }
+        if (good && key.len > 10 && memcmp(key.data, "GNU.sparse", 10) == 0)
+            tar->is_pax_sparse = true;
+        if (good && (key_is(key, "path") || key_is(key, "GNU.sparse.name")))
+            good = pax_name(tar, value, key.len != 4);
+        else if (good && key_is(key, "size"))
+            good = pax_size(tar, value);
         if (!good)
             return lmn_fail(err, LMN_E_CORRUPT,
                             "%.200s: a pax header at offset %llu does not parse", tar->source.name,
@@ -333,6 +357,60 @@ static enum lmn_status finish(struct lmn__tar *tar, struct lmn_error *err)
     return tar->gzip != NULL ? lmn__gzip_skip(tar->gzip, UINT64_MAX, &rest, err) : LMN_OK;
 }
 
+/* Pass over the rest of the map of a sparse file, whose header is `block`. */
+static enum lmn_status skip_map(struct lmn__tar *tar, uint8_t *block, struct lmn_error *err)
+{
+    uint8_t map[BLOCK];
+    bool more = block[MORE_MAP_AT] != 0;
+    enum lmn_status st = LMN_OK;
+
+    while (st == LMN_OK && more) {
+        size_t got = 0;
+
+        st = take(tar, map, BLOCK, &got, err);
+        if (st == LMN_OK && got < BLOCK)
+            st = ended(tar, "inside of a header", err);
+        more = st == LMN_OK && map[MAP_MORE_MAP_AT] != 0;
+    }
+    return st;
+}
+
+/* The file whose header is at hand. */
+static enum lmn_status take_member(struct lmn__tar *tar, uint8_t *block, uint8_t type,
+                                   struct lmn__tar_member *member_out, struct lmn_error *err)
+{
+    uint64_t header = tar->position - BLOCK;
+    enum lmn_status st = type == 'S' ? skip_map(tar, block, err) : LMN_OK;
+
+    if (st != LMN_OK)
+        return st;
+    if (tar->has_pax_bytes) {
+        tar->left = tar->pax_bytes;
+        tar->padding = -tar->pax_bytes & (BLOCK - 1);
+    }
+    header_name(tar, block);
+    *member_out = (struct lmn__tar_member){
+        .name = { tar->name.data, tar->name.len },
+        .header = header,
+        .offset = tar->position,
+        .bytes = tar->left,
+    };
+    if (tar->pax_name.len != 0)
+        member_out->name = (struct lmn__span){ tar->pax_name.data, tar->pax_name.len };
+    if (type == 'S' || tar->is_pax_sparse)
+        member_out->refused = "a sparse file";
+    else if (type == 'M')
+        member_out->refused = "a file that began in another archive";
+    return lmn__buf_status(&tar->name, "a name", err);
+}
+
+/* Forget what was told of the next member. */
+static void forget_next(struct lmn__tar *tar)
+{
+    lmn__buf_reset(&tar->pax_name);
+    tar->has_pax_bytes = tar->is_pax_sparse = tar->has_sparse_name = false;
+}
+
 enum lmn_status lmn__tar_next(struct lmn__tar *tar, struct lmn__tar_member *member_out,
                               bool *more_out, struct lmn_error *err)
 {
@@ -343,40 +421,19 @@ enum lmn_status lmn__tar_next(struct lmn__tar *tar, struct lmn__tar_member *memb
     *member_out = (struct lmn__tar_member){ 0 };
     if (!tar->started && (st = look_at_start(tar, err)) != LMN_OK)
         return st;
-    lmn__buf_reset(&tar->pax_name);
-    tar->has_pax_bytes = false;
+    forget_next(tar);
     while ((st = read_header(tar, block, &type, err)) == LMN_OK && type != 0) {
-        uint64_t header = tar->position - BLOCK;
-
-        if (type == 'S' || type == 'M')
-            return lmn_fail(err, LMN_E_UNSUPPORTED, "%.200s: a %s at offset %llu", tar->source.name,
-                            type == 'S' ? "sparse file" : "file that began in another archive",
-                            (unsigned long long)header);
-        if (type == 'x' || type == 'L') {
-            st = about_next(tar, type, header, err);
-            if (st != LMN_OK)
-                return st;
-            continue;
+        if (type == '0' || type == 'S' || type == 'M') {
+            st = take_member(tar, block, type, member_out, err);
+            *more_out = st == LMN_OK;
+            return st;
         }
-        if (type == '0') {
-            if (tar->has_pax_bytes) {
-                tar->left = tar->pax_bytes;
-                tar->padding = -tar->pax_bytes & (BLOCK - 1);
-            }
-            header_name(tar, block);
-            *member_out = (struct lmn__tar_member){
-                .name = { tar->name.data, tar->name.len },
-                .header = header,
-                .offset = tar->position,
-                .bytes = tar->left,
-            };
-            if (tar->pax_name.len != 0)
-                member_out->name = (struct lmn__span){ tar->pax_name.data, tar->pax_name.len };
-            *more_out = true;
-            return lmn__buf_status(&tar->name, "a name", err);
-        }
-        lmn__buf_reset(&tar->pax_name);
-        tar->has_pax_bytes = false;
+        if (type == 'x' || type == 'L')
+            st = about_next(tar, type, tar->position - BLOCK, err);
+        else
+            forget_next(tar);
+        if (st != LMN_OK)
+            return st;
     }
     return st == LMN_OK ? finish(tar, err) : st;
 }

@@ -5,7 +5,9 @@
  *
  * Only regular files are members; directories, links and devices are passed over. The content of a
  * member is read between two calls of lmn__tar_next(), or passed over without being read where the
- * source is a file. A reader belongs to one thread at a time.
+ * source is a file. Files that lie in the archive otherwise than as their bytes (sparse ones, those
+ * that began in another archive) are members that cannot be read. A reader belongs to one thread at
+ * a time.
  */
 #ifndef LMN_INGEST_TAR_H
 #define LMN_INGEST_TAR_H
@@ -20,6 +22,7 @@ struct lmn__tar_member {
     uint64_t header;       /* where in the archive its header starts */
     uint64_t offset;       /* where its content starts */
     uint64_t bytes;
+    const char *refused; /* what it is, when it cannot be read; NULL: a plain file */
 };
 
 struct lmn__tar {
@@ -33,7 +36,7 @@ struct lmn__tar {
     uint64_t padding;  /* behind them */
     struct lmn__buf name, pax_name, long_name;
     uint64_t pax_bytes;
-    bool has_pax_bytes, skips;
+    bool has_pax_bytes, is_pax_sparse, has_sparse_name, skips;
 };
 
 /*
@@ -49,14 +52,13 @@ void lmn__tar_deinit(struct lmn__tar *tar);
  *
  * LMN_E_CORRUPT      a header that is none, the archive ends without its end mark, or it does not
  *                    decompress; names the archive and the place
- * LMN_E_UNSUPPORTED  a sparse file, one that goes on in another archive, or gzip without its
- * library
+ * LMN_E_UNSUPPORTED  gzip without its library
  */
 LMN_MUST_USE enum lmn_status lmn__tar_next(struct lmn__tar *tar, struct lmn__tar_member *member_out,
                                            bool *more_out, struct lmn_error *err);
 
 /*
- * The next `len` bytes of the member's content; it has that many left.
+ * The next `len` bytes of the member's content; it has that many left, and is not refused.
  *
  * LMN_E_CORRUPT  the archive ends before
  */

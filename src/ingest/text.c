@@ -125,6 +125,27 @@ static bool decimal_scan(struct lmn__span text, struct decimal *decimal)
     return at == text.len;
 }
 
+bool lmn__text_whole(struct lmn__span text, int64_t *value_out)
+{
+    struct decimal decimal;
+
+    if (!decimal_scan(text, &decimal) || !decimal.exact)
+        return false;
+    for (; decimal.digits != 0 && decimal.exponent < 0; decimal.exponent++) {
+        if (decimal.digits % 10 != 0)
+            return false;
+        decimal.digits /= 10;
+    }
+    for (; decimal.digits != 0 && decimal.exponent > 0; decimal.exponent--) {
+        if (__builtin_mul_overflow(decimal.digits, 10, &decimal.digits))
+            return false;
+    }
+    if (decimal.digits > INT64_MAX)
+        return false;
+    *value_out = decimal.negative ? -(int64_t)decimal.digits : (int64_t)decimal.digits;
+    return true;
+}
+
 /* The C library reads the rest; it wants the decimal point of the locale. */
 static bool float_slow(struct lmn__span text, double *value_out)
 {

@@ -15,6 +15,9 @@
 bool lmn__text_int(struct lmn__span text, int64_t *value_out);
 bool lmn__text_uint(struct lmn__span text, uint64_t *value_out);
 
+/* A number written with a fraction of zeros or an exponent, that is whole all the same: "1.0". */
+bool lmn__text_whole(struct lmn__span text, int64_t *value_out);
+
 /* A decimal number with optional fraction and exponent; nan and inf, in any case. */
 bool lmn__text_float(struct lmn__span text, double *value_out);
 

@@ -64,20 +64,26 @@ static bool is_json(const char *extension)
     return strcmp(extension, "json") == 0 || text_ends(extension, ".json");
 }
 
-/* Part "json.x" and "meta.json.x" into extension and member. */
+/* Part "json.x" and "meta.json.x" into extension, which is in lower case, and member. */
 static enum lmn_status part_field(struct lmn_webdataset *dataset, const char *field,
                                   struct lmn__sample_column *column, struct lmn_error *err)
 {
     const char *at = strncmp(field, "json.", 5) == 0 ? field : strstr(field, ".json.");
-    size_t skip = at == field ? 4 : 5;
+    size_t skip = at == field ? 4 : 5, len = strlen(field);
+    char *extension;
 
-    column->extension = field;
     if (at != NULL && at[skip + 1] != '\0') {
-        column->extension = lmn__arena_strndup(&dataset->arena, field, (size_t)(at - field) + skip);
+        len = (size_t)(at - field) + skip;
         column->member = at + skip + 1;
         column->kind = LMN__SAMPLE_JSON_FIELD;
     }
-    return column->extension != NULL ? LMN_OK : lmn__arena_fail(&dataset->arena, "a column", err);
+    extension = lmn__arena_strndup(&dataset->arena, field, len);
+    if (extension == NULL)
+        return lmn__arena_fail(&dataset->arena, "a column", err);
+    for (char *c = extension; *c != '\0'; c++)
+        *c = (char)(*c >= 'A' && *c <= 'Z' ? *c - 'A' + 'a' : *c);
+    column->extension = extension;
+    return LMN_OK;
 }
 
 static enum lmn_status wrong_type(const struct lmn__sample_column *column, const char *format,

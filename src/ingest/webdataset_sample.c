@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The columns of a dataset, taken from its first samples. Contents are passed over but for those of
- * JSON members, whose values make the type. A field that some of the samples lack is optional.
+ * JSON members, whose values make the type. Fields that at least half of the samples have are
+ * columns; a sample that lacks one, or has another, is told like any bad input.
  */
 #include <nanoarrow/nanoarrow.h>
 #include <stdio.h>
@@ -18,7 +19,8 @@ enum { JSON_BYTES_MAX = 64 << 20, FIELDS_MAX = 1024 };
 /* What the samples say of one extension. */
 struct seen {
     const char *extension;
-    uint64_t count;
+    uint64_t count;          /* samples that have it */
+    uint64_t last;           /* the number of the last one, from 1 on */
     struct lmn__shape shape; /* of JSON values */
 };
 
@@ -27,6 +29,7 @@ struct sampling {
     struct seen *seen; /* FIELDS_MAX of them */
     uint32_t seen_count;
     uint64_t sample_count;
+    bool inside; /* a sample is at hand, and has the key `key` */
     bool enough;
     struct lmn__buf key, text;
     struct lmn__json json;
@@ -87,8 +90,7 @@ static enum lmn_status shape_member(struct sampling *s, const struct lmn__tar_me
     enum lmn_status st;
 
     if (member->bytes > JSON_BYTES_MAX)
-        return lmn_fail(err, LMN_E_INVALID, "a JSON text of %llu bytes",
-                        (unsigned long long)member->bytes);
+        return LMN_OK;
     lmn__buf_reset(&s->text);
     if (!lmn__buf_reserve(&s->text, member->bytes + 1))
         return lmn__no_memory(err, "a JSON text", member->bytes);
@@ -112,20 +114,24 @@ static enum lmn_status sample_member(struct sampling *s, const struct lmn__tar_m
 
     if (!lmn__sample_name(member->name, &name))
         return LMN_OK;
-    if (s->key.len != name.key.len || memcmp(s->key.data, name.key.data, s->key.len) != 0) {
+    if (!s->inside || s->key.len != name.key.len ||
+        memcmp(s->key.data, name.key.data, s->key.len) != 0) {
         s->enough = s->sample_count == s->dataset->options.sample_rows_max;
         if (s->enough)
             return LMN_OK;
         lmn__buf_reset(&s->key);
         lmn__buf_put(&s->key, name.key.data, name.key.len);
         s->sample_count++;
+        s->inside = true;
     }
     st = find_seen(s, name.extension, &seen, err);
     if (st != LMN_OK)
         return st;
-    seen->count++;
-    return wants_shape(s->dataset, seen->extension) ? shape_member(s, member, &seen->shape, err)
-                                                    : LMN_OK;
+    seen->count += seen->last != s->sample_count;
+    seen->last = s->sample_count;
+    return member->refused == NULL && wants_shape(s->dataset, seen->extension)
+               ? shape_member(s, member, &seen->shape, err)
+               : LMN_OK;
 }
 
 static enum lmn_status sample_shard(struct sampling *s, const char *path, struct lmn_error *err)
@@ -138,6 +144,7 @@ static enum lmn_status sample_shard(struct sampling *s, const char *path, struct
     if (st != LMN_OK)
         return st;
     lmn__tar_init(&s->tar, s->dataset->env, &source, true);
+    s->inside = false;
     while (st == LMN_OK && more && !s->enough) {
         st = lmn__tar_next(&s->tar, &member, &more, err);
         if (st == LMN_OK && more)
@@ -299,23 +306,26 @@ static enum lmn_status settle_column(struct sampling *s, struct lmn__sample_colu
     return st;
 }
 
-/* Without names from the caller: the key, and every field. */
+/* Without names from the caller: the key, and the fields that at least half of the samples have. */
 static enum lmn_status add_columns(struct sampling *s, struct lmn_error *err)
 {
     struct lmn_webdataset *dataset = s->dataset;
+    uint32_t count = 1;
 
     dataset->column = lmn__arena_array(&dataset->arena, s->seen_count + 1, sizeof *dataset->column);
     if (dataset->column == NULL)
         return lmn__arena_fail(&dataset->arena, "columns", err);
-    dataset->column_count = s->seen_count + 1;
     dataset->column[0] = (struct lmn__sample_column){ .name = "__key__", .kind = LMN__SAMPLE_KEY };
-    for (uint32_t i = 0; i < s->seen_count; i++)
-        dataset->column[i + 1] = (struct lmn__sample_column){
+    for (uint32_t i = 0; i < s->seen_count; i++) {
+        if (s->seen[i].count * 2 < s->sample_count)
+            continue;
+        dataset->column[count++] = (struct lmn__sample_column){
             .name = s->seen[i].extension,
             .extension = s->seen[i].extension,
             .kind = LMN__SAMPLE_BYTES,
-            .optional = s->seen[i].count < s->sample_count,
         };
+    }
+    dataset->column_count = count;
     return LMN_OK;
 }
 
@@ -335,15 +345,16 @@ static enum lmn_status make_schema(struct sampling *s, struct lmn_error *err)
     return st;
 }
 
-/* Sample the first shard that has anything; those that cannot be read tell of it when they come. */
+/* Sample shard after shard. Those that cannot be read tell of it when their turn comes. */
 static enum lmn_status sample_shards(struct sampling *s, struct lmn_error *err)
 {
     struct lmn_webdataset *dataset = s->dataset;
     enum lmn_status st = LMN_OK;
 
-    for (uint64_t i = 0; i < dataset->shard_count && s->sample_count == 0; i++) {
+    for (uint64_t i = 0; i < dataset->shard_count && !s->enough; i++) {
         st = sample_shard(s, dataset->shard[i], err);
-        if (st != LMN_OK && !lmn__webdataset_goes_on(dataset, st))
+        if (st == LMN_E_NO_MEMORY ||
+            (st != LMN_OK && i == 0 && !lmn__webdataset_goes_on(dataset, st)))
             return st;
     }
     if (s->sample_count != 0)

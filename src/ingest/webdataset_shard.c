@@ -99,6 +99,11 @@ static enum lmn_status fill_bytes(struct shard *shard, struct lmn__column *colum
     uint8_t *data;
     enum lmn_status st = lmn__column_add_bytes(column, shard->next.bytes, &data, err);
 
+    if (st == LMN_E_INVALID)
+        return lmn_fail(err, st,
+                        "%llu bytes, and binary has place for 2 GiB: large_binary holds them, and "
+                        "so does a reference",
+                        (unsigned long long)shard->next.bytes);
     return st != LMN_OK ? st : lmn__tar_read(&shard->tar, data, shard->next.bytes, err);
 }
 
@@ -129,28 +134,14 @@ static enum lmn_status fill_reference(struct shard *shard, struct lmn__column *c
     return st != LMN_OK ? st : put_u64(&column->child[3], shard->next.bytes, err);
 }
 
-static enum lmn_status start_json(struct shard *shard, struct lmn_error *err)
-{
-    struct lmn__span text;
-    enum lmn_status st = read_text(shard, &text, err);
-
-    lmn__json_start(&shard->json, text);
-    return st;
-}
-
-static enum lmn_status end_json(struct shard *shard, struct lmn_error *err)
-{
-    return lmn__json_end(&shard->json) ? LMN_OK : lmn__json_bad(&shard->json, err);
-}
-
 /* One member fills several columns with its fields. */
 static enum lmn_status fill_json_fields(struct shard *shard, const char *extension,
-                                        struct lmn_error *err)
+                                        enum lmn__json_extra extra, struct lmn_error *err)
 {
     const struct lmn_webdataset *dataset = shard->dataset;
     struct lmn__builder slots = { .length = shard->rows + 1 };
     struct lmn__column fields = { .builder = &slots, .child = shard->json_field };
-    enum lmn_status st = start_json(shard, err);
+    enum lmn_status st = lmn__json_check_object(&shard->json, err);
 
     for (uint32_t i = 0; i < dataset->column_count; i++) {
         const struct lmn__sample_column *column = &dataset->column[i];
@@ -160,21 +151,65 @@ static enum lmn_status fill_json_fields(struct shard *shard, const char *extensi
             fields.child[fields.child_count++].name = column->member;
         }
     }
-    if (st == LMN_OK)
-        st = lmn__json_check_object(&shard->json, err);
-    if (st == LMN_OK)
-        st = lmn__json_fill_fields(&shard->json, &fields, true, err);
-    return st != LMN_OK ? st : end_json(shard, err);
+    return st != LMN_OK ? st : lmn__json_fill_fields(&shard->json, &fields, extra, err);
+}
+
+static enum lmn_status fill_json_text(struct shard *shard, uint32_t i, struct lmn__span text,
+                                      enum lmn__json_extra extra, struct lmn_error *err)
+{
+    const struct lmn__sample_column *column = &shard->dataset->column[i];
+    enum lmn_status st;
+
+    lmn__json_start(&shard->json, text);
+    st = column->kind == LMN__SAMPLE_JSON_FIELD
+             ? fill_json_fields(shard, column->extension, extra, err)
+             : lmn__json_fill(&shard->json, &shard->root->child[i], extra, err);
+    if (st == LMN_OK && !lmn__json_end(&shard->json))
+        st = lmn__json_bad(&shard->json, err);
+    return st;
+}
+
+/* Take back what the member at hand has put into its columns. */
+static void cut_member(struct shard *shard, const char *extension)
+{
+    const struct lmn_webdataset *dataset = shard->dataset;
+
+    for (uint32_t i = 0; i < dataset->column_count; i++) {
+        if (dataset->column[i].extension != NULL &&
+            strcmp(dataset->column[i].extension, extension) == 0)
+            lmn__builder_cut(shard->root->child[i].builder, shard->rows);
+    }
+}
+
+/* Where bad values become null, fields that the first samples do not have are told and left out. */
+static enum lmn_status fill_json(struct shard *shard, uint32_t i, struct lmn_error *err)
+{
+    const struct lmn_webdataset *dataset = shard->dataset;
+    const char *extension = dataset->column[i].extension;
+    struct lmn__span text;
+    enum lmn_status st = read_text(shard, &text, err);
+
+    if (st != LMN_OK)
+        return st;
+    st = fill_json_text(shard, i, text, LMN__JSON_EXTRA_GUESSED, err);
+    if (st != LMN_E_INVALID || dataset->options.bad != LMN_BAD_NULL)
+        return st;
+    cut_member(shard, extension);
+    if (fill_json_text(shard, i, text, LMN__JSON_EXTRA_PASSED, NULL) != LMN_OK)
+        return st;
+    report(shard, extension, err);
+    return LMN_OK;
 }
 
 static enum lmn_status fill_column(struct shard *shard, uint32_t i, struct lmn_error *err)
 {
     const struct lmn__sample_column *column = &shard->dataset->column[i];
     struct lmn__column *into = &shard->root->child[i];
-    enum lmn_status st;
 
     if (into->builder->length > shard->rows)
         return lmn_fail(err, LMN_E_INVALID, "the field is there twice");
+    if (shard->next.refused != NULL)
+        return lmn_fail(err, LMN_E_UNSUPPORTED, "%s", shard->next.refused);
     switch (column->kind) {
     case LMN__SAMPLE_BYTES:
         return fill_bytes(shard, into, err);
@@ -183,15 +218,8 @@ static enum lmn_status fill_column(struct shard *shard, uint32_t i, struct lmn_e
     case LMN__SAMPLE_TEXT:
         return fill_text(shard, into, err);
     case LMN__SAMPLE_JSON:
-        st = start_json(shard, err);
-        /* A struct that the first samples made has to hold what the others bring. */
-        if (st == LMN_OK)
-            st = lmn__json_fill(
-                &shard->json, into,
-                shard->dataset->given || shard->dataset->options.bad != LMN_BAD_FAIL, err);
-        return st != LMN_OK ? st : end_json(shard, err);
     case LMN__SAMPLE_JSON_FIELD:
-        return fill_json_fields(shard, column->extension, err);
+        return fill_json(shard, i, err);
     default:
         return LMN_OK;
     }
@@ -215,25 +243,23 @@ static enum lmn_status bad_value(struct shard *shard, int column, enum lmn_statu
                                  struct lmn_error *err)
 {
     const struct lmn_webdataset *dataset = shard->dataset;
-    const char *extension = column >= 0 ? dataset->column[column].extension : "";
+    const char *extension = column >= 0 ? dataset->column[column].extension : NULL;
 
     if (st == LMN_E_NO_MEMORY || dataset->options.bad == LMN_BAD_FAIL)
-        return within(shard,
-                      column >= 0 ? lmn__fail_within(err, st, "field \"%.100s\"", extension) : st,
-                      err);
-    report(shard, extension, err);
+        return within(
+            shard,
+            extension != NULL ? lmn__fail_within(err, st, "field \"%.100s\"", extension) : st, err);
+    report(shard, extension != NULL ? extension : "", err);
     if (dataset->options.bad == LMN_BAD_SKIP) {
         shard->bad = true;
         return LMN_OK;
     }
-    for (uint32_t i = 0; column >= 0 && i < dataset->column_count; i++) {
-        struct lmn__column *into = &shard->root->child[i];
-
-        if (dataset->column[i].extension == NULL ||
-            strcmp(dataset->column[i].extension, extension) != 0)
-            continue;
-        lmn__builder_cut(into->builder, shard->rows);
-        if (lmn__column_put_null(into, NULL) != LMN_OK)
+    if (extension != NULL)
+        cut_member(shard, extension);
+    for (uint32_t i = 0; extension != NULL && i < dataset->column_count; i++) {
+        if (dataset->column[i].extension != NULL &&
+            strcmp(dataset->column[i].extension, extension) == 0 &&
+            lmn__column_put_null(&shard->root->child[i], NULL) != LMN_OK)
             shard->bad = true;
     }
     return LMN_OK;
@@ -248,10 +274,11 @@ static enum lmn_status fill_member(struct shard *shard, struct lmn_error *err)
     if (column < 0) {
         if (shard->dataset->given)
             return LMN_OK;
-        st = lmn_fail(&local, LMN_E_INVALID,
-                      "a field \"%.*s\" that the first samples do not have: name the columns",
-                      (int)lmn__min_u64(shard->next_name.extension.len, 100),
-                      (const char *)shard->next_name.extension.data);
+        st = lmn_fail(
+            &local, LMN_E_INVALID,
+            "a field \"%.*s\" that most of the first samples do not have: name the columns",
+            (int)lmn__min_u64(shard->next_name.extension.len, 100),
+            (const char *)shard->next_name.extension.data);
     } else {
         uint64_t cut = shard->tar.position;
 
@@ -322,7 +349,10 @@ static enum lmn_status fill_missing(struct shard *shard, uint32_t i, struct lmn_
     else if (column->optional)
         st = lmn__column_put_null(&shard->root->child[i], &local);
     else
-        st = lmn_fail(&local, LMN_E_INVALID, "the sample has no such field");
+        st = lmn_fail(&local, LMN_E_INVALID,
+                      "the sample has no such field; named \"%.100s?\" in the columns, it may be "
+                      "missing",
+                      column->extension);
     if (st == LMN_OK)
         return LMN_OK;
     st = bad_value(shard, (int)i, st, &local);
@@ -469,6 +499,13 @@ static enum lmn_status shard_init(struct shard *shard, struct lmn_error *err)
         st = lmn__column_make(&dataset->schema, dataset->env, &shard->arena, &shard->root, err);
     if (st != LMN_OK)
         return st;
+    for (uint32_t i = 0; i < dataset->column_count; i++) {
+        const struct lmn__sample_column *column = &dataset->column[i];
+
+        if (!column->typed &&
+            (column->kind == LMN__SAMPLE_JSON || column->kind == LMN__SAMPLE_JSON_FIELD))
+            lmn__column_set_guessed(&shard->root->child[i]);
+    }
     shard->json_field = lmn__arena_array(&shard->arena, dataset->column_count,
                                          sizeof *shard->json_field);
     return shard->json_field != NULL ? LMN_OK : lmn__arena_fail(&shard->arena, "columns", err);

@@ -35,13 +35,50 @@ def test_parquet_files(tmp_path):
 
 def test_parquet_files_that_cannot_be_read(tmp_path):
     parquet_files(tmp_path / "in")
-    (tmp_path / "in/1.parquet").write_bytes(b"PAR1 and nothing else")
-    with pytest.raises(leman.CorruptError, match="1.parquet"):
-        leman.create(tmp_path / "t.lance", leman.parquet(tmp_path / "in"))
+    for bad in ("1.parquet", "0.parquet"):
+        (tmp_path / "in" / bad).write_bytes(b"PAR1 and nothing else")
+        with pytest.raises(leman.CorruptError, match=bad):
+            leman.create(tmp_path / "t.lance", leman.parquet(tmp_path / "in"))
     source = leman.parquet(tmp_path / "in", on_error="skip")
     table = leman.create(tmp_path / "u.lance", source)
-    assert table.count_rows() == 20
-    assert [os.path.basename(problem.part) for problem in table.loaded.problems] == ["1.parquet"]
+    assert table.count_rows() == 10
+    told = sorted(os.path.basename(problem.part) for problem in table.loaded.problems)
+    assert told == ["0.parquet", "1.parquet"]
+
+
+def test_parquet_files_whose_columns_differ(tmp_path):
+    """Nothing that a later file brings is lost."""
+    must = pa.schema([pa.field("must", pa.int64(), nullable=False)])
+    rows = [
+        {"i": pa.array([1], pa.int32()), "s": [{"a": 1}], "n": pa.nulls(1), "v": [[1.0, 2.0]]},
+        {"i": [2**40], "s": [{"a": 2, "b": 3}], "n": ["x"], "v": [[3.0, 4.0]], "extra": [5]},
+    ]
+    for number, columns in enumerate(rows):
+        columns["v"] = pa.array(columns["v"], pa.list_(pa.float32(), 2))
+        columns["must"] = [number]
+        table = pa.table(columns)
+        place = table.schema.get_field_index("must")
+        table = table.cast(table.schema.set(place, must.field(0)))
+        pq.write_table(table, tmp_path / f"{number}.parquet")
+    source = leman.parquet(tmp_path)
+    assert leman.create(tmp_path / "t.lance", source).to_arrow().sort_by("i").to_pylist() == [
+        {"i": 1, "s": {"a": 1, "b": None}, "n": None, "v": [1, 2], "must": 0, "extra": None},
+        {"i": 2**40, "s": {"a": 2, "b": 3}, "n": "x", "v": [3, 4], "must": 1, "extra": 5},
+    ]
+    assert pa.types.is_fixed_size_list(source.schema.field("v").type)
+    assert not source.schema.field("must").nullable and source.schema.field("extra").nullable
+    picked = leman.parquet(tmp_path, columns=["extra", "i"])
+    assert pa.table(picked).to_pydict() == {"extra": [None, 5], "i": [1, 2**40]}
+    with pytest.raises(leman.InvalidError, match='no column "other"; there are: i, s, n'):
+        leman.create(tmp_path / "u.lance", leman.parquet(tmp_path, columns=["other"]))
+    pq.write_table(pa.table({"s": ["1"]}), tmp_path / "2.parquet")
+    with pytest.raises(leman.InvalidError, match='2.parquet: column "s" is struct<a: .* in other'):
+        leman.create(tmp_path / "u.lance", leman.parquet(tmp_path))
+    assert not (tmp_path / "u.lance").exists()
+    table = leman.create(tmp_path / "v.lance", leman.parquet(tmp_path, on_error="skip"))
+    assert table.count_rows() == 2
+    (problem,) = table.loaded.problems
+    assert problem.part.endswith("2.parquet") and 'column "s"' in problem.message
 
 
 def test_text_and_arrow_files(tmp_path):
@@ -60,6 +97,61 @@ def test_text_and_arrow_files(tmp_path):
         table = leman.create(tmp_path / f"{number}.lance", source)
         rows = table.to_arrow().sort_by("a").to_pydict()
         assert rows == {"a": [0, 1, 2], "b": ["x"] * 3}
+
+
+def test_files_whose_columns_differ(tmp_path):
+    """Types are common to all files, and columns are known by name."""
+    (tmp_path / "1.jsonl").write_text('{"a": 1}\n')
+    (tmp_path / "2.jsonl").write_text('{"a": 1.5, "c": 2}\n')
+    (tmp_path / "1.csv").write_text("a,b\n1,x\n")
+    (tmp_path / "2.csv").write_text("b,a\ny,2.5\n")
+    rows = leman.create(tmp_path / "j.lance", leman.jsonl(tmp_path)).to_arrow().to_pylist()
+    assert sorted(rows, key=lambda row: row["a"]) == [{"a": 1.0, "c": None}, {"a": 1.5, "c": 2}]
+    rows = leman.create(tmp_path / "c.lance", leman.csv(tmp_path)).to_arrow().to_pylist()
+    assert sorted(rows, key=lambda row: row["a"]) == [{"a": 1.0, "b": "x"}, {"a": 2.5, "b": "y"}]
+    (tmp_path / "3.jsonl").write_text('{"a": "text"}\n')
+    with pytest.raises(leman.InvalidError, match='3.jsonl: column "a" is double in other files'):
+        leman.create(tmp_path / "k.lance", leman.jsonl(tmp_path))
+    assert not (tmp_path / "k.lance").exists()
+
+
+def test_a_new_table_has_the_schema_that_is_asked_for(tmp_path):
+    (tmp_path / "1.jsonl").write_text('{"a": 1}\n')
+    (tmp_path / "2.jsonl").write_text('{"a": 1.5, "c": 2}\n')
+    (tmp_path / "1.csv").write_text("a,b\n01,x\n")
+    pq.write_table(pa.table({"x": [1, 2], "s": ["u", "v"]}), tmp_path / "1.parquet")
+    asked = pa.schema({"a": pa.float32(), "c": pa.int64(), "d": pa.string()})
+    table = leman.create(tmp_path / "j.lance", leman.jsonl(tmp_path), schema=asked)
+    assert table.schema.types == asked.types and table.count_rows() == 2
+    asked = pa.schema({"b": pa.string(), "a": pa.string()})
+    table = leman.create(tmp_path / "c.lance", leman.csv(tmp_path), schema=asked)
+    assert table.to_arrow().to_pylist() == [{"b": "x", "a": "01"}]
+    source = leman.parquet(tmp_path)
+    asked = pa.schema({"x": pa.int16(), "s": pa.string(), "k": pa.string()})
+    table = leman.create(tmp_path / "p.lance", source, schema=asked)
+    assert table.schema.types == asked.types
+    for asked, text in [
+        ({"x": pa.int64(), "s": pa.int64()}, 'column "s" is int64, and these rows have string'),
+        ({"x": pa.int64()}, 'column "s" is not in the table, which has: x'),
+    ]:
+        with pytest.raises(leman.InvalidError, match=text):
+            leman.create(tmp_path / "q.lance", source, schema=asked)
+        assert not (tmp_path / "q.lance").exists()
+
+
+def test_errors_of_sources_are_for_people(tmp_path):
+    pq.write_table(pa.table({"x": [1]}), tmp_path / "1.parquet")
+    pq.write_table(pa.table({"x": ["one"]}), tmp_path / "2.parquet")
+    with pytest.raises(leman.InvalidError, match='2.parquet: column "x" is int64') as raised:
+        leman.create(tmp_path / "t.lance", leman.parquet(tmp_path))
+    assert "Traceback" not in str(raised.value)
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in/gone").symlink_to(tmp_path / "nowhere")
+    with pytest.raises(leman.StoreError, match="in/gone: No such file") as raised:
+        leman.create(tmp_path / "f.lance", leman.files(tmp_path / "in"))
+    assert "Traceback" not in str(raised.value)
+    with pytest.raises(TypeError, match="on_error= is given to the source"):
+        leman.create(tmp_path / "t.lance", leman.parquet(tmp_path), on_error="skip")
 
 
 def test_what_cannot_be_read_is_left_out(tmp_path):
@@ -123,6 +215,32 @@ def test_files_that_cannot_be_read(tmp_path):
             table = leman.create(tmp_path / f"{references}-{on_error}.lance", source)
             assert table.count_rows() == count
             assert [problem.part for problem in table.loaded.problems] == [f"{tmp_path}/in/b"]
+
+
+def test_odd_names_and_folders_that_cannot_be_read(tmp_path, monkeypatch):
+    folder = tmp_path / "in"
+    folder.mkdir()
+    (folder / "é %.bin").write_bytes(b"x")
+    monkeypatch.chdir(folder)
+    for _ in range(17):  # longer than a path may be
+        os.mkdir("d" * 250)
+        os.chdir("d" * 250)
+    with pytest.raises(leman.StoreError, match="dddd: File name too long"):
+        leman.create(tmp_path / "t.lance", leman.files(folder))
+    (folder / os.fsdecode(b"\xff.bin")).write_bytes(b"y")
+    with pytest.raises(leman.InvalidError, match=r"in/\\xff.bin: the name is not UTF-8"):
+        leman.create(tmp_path / "u.lance", leman.files(folder))
+    for on_error in ("skip", "null"):
+        for references in (False, True):
+            source = leman.files(folder, on_error=on_error, references=references)
+            table = leman.create(tmp_path / f"{on_error}-{references}.lance", source)
+            (row,) = table.scan(blobs="bytes").to_arrow().to_pylist()
+            assert (row["path"], row["bytes"], row["size"]) == ("é %.bin", b"x", 1)
+            told = [(p.part[-8:], p.field, p.message) for p in table.loaded.problems]
+            assert told == [
+                ("\\xff.bin", "path", "the name is not UTF-8"),
+                ("d" * 8, "bytes", "File name too long"),
+            ]
 
 
 @pytest.mark.parametrize("references", [False, True])
@@ -205,6 +323,10 @@ def test_export_of_parquet(tmp_path):
     assert table.to_parquet(tmp_path / "t.parquet", where="x > 1") == 2
     assert pq.read_table(tmp_path / "t.parquet").to_pydict() == rows.slice(1).to_pydict()
     assert os.listdir(tmp_path / ".") and not list(tmp_path.glob("*.tmp"))
+    with pytest.raises(ValueError, match="compression is one of snappy, .*; not 'foo'"):
+        table.to_parquet(tmp_path / "u.parquet", compression="foo")
+    with pytest.raises(FileNotFoundError, match="u.parquet cannot be written: there is no folder"):
+        table.to_parquet(tmp_path / "nowhere/u.parquet")
 
 
 def space_dataset(folder):

@@ -236,6 +236,9 @@ static void test_options__as_the_library_takes_them(void **state)
         CHECK_STATUS(lmn__record_options_read(bad[i], &options, &err), LMN_E_INVALID, &err);
         CHECK_HAS(err.message, bad[i]);
     }
+    CHECK_STATUS(lmn__record_options_read("pad_to_block_boundary", &options, &err), LMN_OK, &err);
+    CHECK(options.pads);
+    CHECK_STATUS(lmn__record_options_read("transpose", &options, &err), LMN_E_UNSUPPORTED, &err);
     CHECK_STATUS(lmn__record_options_read("transpose:true", &options, &err), LMN_E_UNSUPPORTED,
                  &err);
 }

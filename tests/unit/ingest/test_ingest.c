@@ -89,7 +89,16 @@ static void test_csv__schema_is_kept_to(void **state)
     CHECK_HAS(err.message, "int8");
     CHECK_STATUS(read_all(lmn__csv_open, "a,x\n", 4, &options, &rows, &err), LMN_E_INVALID, &err);
     CHECK_HAS(err.message, "\"x\" in the header");
-    CHECK_STATUS(read_all(lmn__csv_open, "a\n", 2, &options, &rows, &err), LMN_E_INVALID, &err);
+    CHECK_STATUS(open_text(lmn__csv_open, "b,a\n,7\n", 7, &options, &stream, &err), LMN_OK, &err);
+    CHECK_STATUS(lmn__stream_next(&stream, &batch, &err), LMN_OK, &err);
+    CHECK_EQ(((const int8_t *)batch.children[0]->buffers[1])[0], 7);
+    CHECK_EQ(batch.children[1]->null_count, 1);
+    batch.release(&batch);
+    stream.release(&stream);
+    CHECK_STATUS(read_all(lmn__csv_open, "a\n1\n", 4, &options, &rows, &err), LMN_OK, &err);
+    CHECK_EQ(rows, 1);
+    CHECK_STATUS(read_all(lmn__csv_open, "a\n1,2\n", 6, &options, &rows, &err), LMN_E_INVALID,
+                 &err);
     schema.children[1]->flags = 0;
     CHECK_STATUS(read_all(lmn__csv_open, good, sizeof good - 1, &options, &rows, &err),
                  LMN_E_INVALID, &err);
@@ -317,6 +326,46 @@ static void test_ingest__faults(void **state)
                  "{\"a\":1,\"l\":[1,2],\"s\":{\"x\":\"\\u00e9\"}}\n{\"l\":null}\n{\"a\":2.5}\n", 3);
 }
 
+/* The columns that the text has, in the types of those that it should be like. */
+static void test_ingest__types_like(void **state)
+{
+    static const enum ArrowType types[] = { NANOARROW_TYPE_INT8, NANOARROW_TYPE_FLOAT,
+                                            NANOARROW_TYPE_STRING };
+    static const char csv[] = "c,a,x\n007,1.0,true\n", json[] = "{\"c\":7,\"a\":1e1,\"x\":true}";
+    struct lmn_ingest_options options = { 0 };
+    struct ArrowSchema like, got;
+    struct ArrowArrayStream stream;
+    struct lmn_error err;
+    uint64_t rows;
+
+    (void)state;
+    make_schema(&like, types, 3);
+    options.like = &like;
+    for (int i = 0; i < 2; i++) {
+        CHECK_STATUS(open_text(i == 0 ? lmn__csv_open : lmn__jsonl_open, i == 0 ? csv : json,
+                               strlen(i == 0 ? csv : json), &options, &stream, &err),
+                     LMN_OK, &err);
+        CHECK_EQ(stream.get_schema(&stream, &got), 0);
+        CHECK_EQ(got.n_children, 3);
+        CHECK_STR(got.children[0]->format, "u");
+        CHECK_STR(got.children[1]->format, "c");
+        CHECK_STR(got.children[2]->format, "b");
+        got.release(&got);
+        stream.release(&stream);
+    }
+    CHECK_STATUS(read_all(lmn__jsonl_open, json, strlen(json), &options, &rows, &err), LMN_OK,
+                 &err);
+    CHECK_EQ(rows, 1);
+    CHECK_STATUS(read_all(lmn__csv_open, "a\n1.5\n", 6, &options, &rows, &err), LMN_E_INVALID,
+                 &err);
+    CHECK_STR(err.message, "text: line 2: field \"a\" of type int8 has no place for \"1.5\"");
+    CHECK_STATUS(read_all(lmn__csv_open, "b\n1e300\n", 8, &options, &rows, &err), LMN_E_INVALID,
+                 &err);
+    CHECK_HAS(err.message, "1e300");
+    like.release(&like);
+    CHECK_EQ(live_allocations(), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest cases[] = {
@@ -325,6 +374,7 @@ int main(void)
         cmocka_unit_test(test_ingest__rows_left_out),
         cmocka_unit_test(test_ingest__files_left_out),
         cmocka_unit_test(test_ingest__types_without_text),
+        cmocka_unit_test(test_ingest__types_like),
         cmocka_unit_test(test_ingest__long_records),
         cmocka_unit_test(test_ingest__faults),
     };

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Tar archives: the kinds of names and sizes, and what damage is told. */
+#include <stdio.h>
+
 #include "check.h"
 #include "ingest/tar.h"
 #include "tars.h"
@@ -127,7 +129,7 @@ static enum lmn_status read_all(const struct lmn__buf *bytes, size_t len, bool s
         uint8_t content[2048];
 
         st = lmn__tar_next(&tar, &member, &more, err);
-        if (st == LMN_OK && more && !skips)
+        if (st == LMN_OK && more && !skips && member.refused == NULL)
             st = lmn__tar_read(&tar, content, member.bytes, err);
         *count_out += st == LMN_OK && more;
     }
@@ -199,26 +201,108 @@ static void test_tar__corrupt_headers(void **state)
     CHECK_EQ(live_allocations(), 0);
 }
 
+static void expect_refused(struct lmn__tar *tar, const char *name, const char *what)
+{
+    struct lmn__tar_member member;
+    struct lmn_error err;
+    bool more;
+
+    CHECK_STATUS(lmn__tar_next(tar, &member, &more, &err), LMN_OK, &err);
+    CHECK(more);
+    CHECK_EQ(member.name.len, strlen(name));
+    CHECK_BYTES(member.name.data, name, member.name.len);
+    CHECK(member.refused != NULL);
+    CHECK_HAS(member.refused, what);
+}
+
+/* What cannot be read is told by its name, and does not end the archive. */
 static void test_tar__refuses_by_name(void **state)
 {
-    static const char sparse[] = "22 GNU.sparse.major=1\n";
+    static const char pax[] = "22 GNU.sparse.major=1\n"
+                              "23 GNU.sparse.name=b.b\n"
+                              "12 path=x/b\n";
     struct lmn__buf bytes;
+    struct lmn__tar tar;
     struct lmn_error err;
     uint64_t count;
 
     (void)state;
     tar_init(&bytes);
-    tar_put(&bytes, "s", 'S', "x", 1);
+    tar_put(&bytes, "s.b", 'S', NULL, 0);
+    bytes.data[482] = 1; /* two blocks of its map follow, and then the content */
+    memcpy(bytes.data + 124, "00000000001", 12);
+    tar_seal(&bytes, 0);
+    lmn__buf_put_zeros(&bytes, 1024 + 512);
+    bytes.data[512 + 504] = 1;
+    tar_file(&bytes, "a.b", "one");
+    tar_put(&bytes, "x", 'x', pax, sizeof pax - 1);
+    tar_file(&bytes, "GNUSparseFile.0/b.b", "two");
+    tar_put(&bytes, "m.b", 'M', "end", 3);
+    tar_file(&bytes, "c.b", "three");
     tar_end(&bytes);
-    CHECK_STATUS(read_all(&bytes, bytes.len, false, &count, &err), LMN_E_UNSUPPORTED, &err);
-    CHECK_HAS(err.message, "sparse");
+    for (int skips = 0; skips < 2; skips++) {
+        open_tar(&tar, &bytes, bytes.len, skips != 0);
+        expect_refused(&tar, "s.b", "sparse");
+        expect(&tar, "a.b", "one");
+        expect_refused(&tar, "b.b", "sparse");
+        expect_refused(&tar, "m.b", "another archive");
+        expect(&tar, "c.b", "three");
+        expect_end(&tar);
+    }
+    for (size_t len = 0; len < 1536 + 512; len++) {
+        CHECK_STATUS(read_all(&bytes, len, len % 2 == 0, &count, &err), LMN_E_CORRUPT, &err);
+        CHECK_HAS(err.message, "shard.tar: ends at offset ");
+    }
     lmn__buf_deinit(&bytes);
+    CHECK_EQ(live_allocations(), 0);
+}
+
+/* Some programs add up the bytes of a header as signed ones. */
+static void test_tar__signed_checksum(void **state)
+{
+    struct lmn__buf bytes;
+    struct lmn__tar tar;
+    int sum = 0;
+
+    (void)state;
     tar_init(&bytes);
-    tar_put(&bytes, "x", 'x', sparse, sizeof sparse - 1);
-    tar_file(&bytes, "a", "text");
+    tar_file(&bytes, "\xc3\xa9.b", "one");
     tar_end(&bytes);
-    CHECK_STATUS(read_all(&bytes, bytes.len, false, &count, &err), LMN_E_UNSUPPORTED, &err);
+    memset(bytes.data + 148, ' ', 8);
+    for (int i = 0; i < 512; i++)
+        sum += (signed char)bytes.data[i];
+    snprintf((char *)bytes.data + 148, 8, "%06o", (unsigned)sum);
+    open_tar(&tar, &bytes, bytes.len, false);
+    expect(&tar, "\xc3\xa9.b", "one");
+    expect_end(&tar);
     lmn__buf_deinit(&bytes);
+    CHECK_EQ(live_allocations(), 0);
+}
+
+static void test_tar__corrupt_long_names(void **state)
+{
+    struct lmn__buf bytes, text;
+    struct lmn_error err;
+    uint64_t count;
+
+    (void)state;
+    for (int pax = 0; pax < 2; pax++) {
+        tar_init(&bytes);
+        lmn__buf_init(&text, test_env(), 0);
+        if (pax != 0)
+            lmn__buf_printf(&text, "%d path=", 70000 + 12);
+        while (text.len < 70000 + 11)
+            lmn__buf_put_u8(&text, 'n');
+        lmn__buf_put_u8(&text, '\n');
+        tar_put(&bytes, "x", pax != 0 ? 'x' : 'L', text.data, text.len);
+        tar_file(&bytes, "b.txt", "text");
+        tar_end(&bytes);
+        CHECK_STATUS(read_all(&bytes, bytes.len, false, &count, &err), LMN_E_CORRUPT, &err);
+        CHECK_HAS(err.message, "shard.tar: a ");
+        CHECK_HAS(err.message, "at offset 0");
+        lmn__buf_deinit(&text);
+        lmn__buf_deinit(&bytes);
+    }
     CHECK_EQ(live_allocations(), 0);
 }
 
@@ -361,6 +445,8 @@ int main(void)
         cmocka_unit_test(test_tar__corrupt_cut_anywhere),
         cmocka_unit_test(test_tar__corrupt_headers),
         cmocka_unit_test(test_tar__refuses_by_name),
+        cmocka_unit_test(test_tar__signed_checksum),
+        cmocka_unit_test(test_tar__corrupt_long_names),
         cmocka_unit_test(test_tar__gzip),
         cmocka_unit_test(test_tar__corrupt_gzip),
         cmocka_unit_test(test_tar__corrupt_gzip_checksum),

@@ -42,6 +42,26 @@ static void test_text__integers(void **state)
 }
 
 /* Every double that is printed in full reads back as itself. */
+static void test_text__whole_numbers(void **state)
+{
+    static const struct {
+        const char *text;
+        int64_t value;
+    } good[] = { { "1.0", 1 },       { "-2.000", -2 }, { "1e3", 1000 },
+                 { "1.50e1", 15 },   { "0.0", 0 },     { "9223372036854775807e0", INT64_MAX },
+                 { "0e99999999", 0 } };
+    static const char *const bad[] = { "1.5", "1e-1", "1e19", "1.", ".0", "nan", "x", "" };
+    int64_t value;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof good / sizeof good[0]; i++) {
+        CHECK(lmn__text_whole(span(good[i].text), &value));
+        CHECK_EQ(value, good[i].value);
+    }
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
+        CHECK(!lmn__text_whole(span(bad[i]), &value));
+}
+
 static void test_text__floats_come_back(void **state)
 {
     uint64_t seed = 3;
@@ -150,9 +170,13 @@ static void test_text__decimals(void **state)
 int main(void)
 {
     const struct CMUnitTest cases[] = {
-        cmocka_unit_test(test_text__integers), cmocka_unit_test(test_text__floats_come_back),
-        cmocka_unit_test(test_text__floats),   cmocka_unit_test(test_text__dates),
-        cmocka_unit_test(test_text__moments),  cmocka_unit_test(test_text__decimals),
+        cmocka_unit_test(test_text__whole_numbers),
+        cmocka_unit_test(test_text__integers),
+        cmocka_unit_test(test_text__floats_come_back),
+        cmocka_unit_test(test_text__floats),
+        cmocka_unit_test(test_text__dates),
+        cmocka_unit_test(test_text__moments),
+        cmocka_unit_test(test_text__decimals),
     };
 
     return cmocka_run_group_tests(cases, NULL, NULL);

@@ -77,13 +77,16 @@ static enum lmn_status read_rows(const char *path, const struct lmn_webdataset_o
 
 static void test_webdataset__every_field_a_column(void **state)
 {
+    struct lmn_webdataset_options options = { .bad = LMN_BAD_NULL };
     char *dir = test_dir_make();
     struct ArrowArray batch;
     struct lmn_error err;
     uint64_t rows;
 
     (void)state;
-    CHECK_STATUS(read_rows(sample_shard(dir), NULL, &rows, &batch, &err), LMN_OK, &err);
+    CHECK_STATUS(read_rows(sample_shard(dir), NULL, &rows, NULL, &err), LMN_E_INVALID, &err);
+    CHECK_HAS(err.message, "sample \"dir/0\" at offset 0: field \"seg.png\"");
+    CHECK_STATUS(read_rows(sample_shard(dir), &options, &rows, &batch, &err), LMN_OK, &err);
     CHECK_EQ(rows, 2);
     CHECK_EQ(batch.n_children, 5); /* __key__, jpg, json, cls, seg.png */
     CHECK_BYTES(batch.children[0]->buffers[2], "dir/0dir/1", 10);
@@ -102,7 +105,7 @@ static void test_webdataset__columns_that_are_asked_for(void **state)
     static const struct lmn_webdataset_column column[] = {
         { .name = "number", .field = "json.a" },
         { .field = "json.b" },
-        { .name = "mask", .field = "seg.png", .optional = true },
+        { .name = "mask", .field = "Seg.PNG", .optional = true },
         { .field = "__shard__" },
     };
     struct lmn_webdataset_options options = { .column = column, .column_count = 4 };
@@ -151,7 +154,7 @@ static void test_webdataset__wrong_columns(void **state)
 /* A shard of good samples, one of which is bad in a way. */
 static const char *bad_shard(const char *dir, int way)
 {
-    static const char *const json[] = { "{\"a\":1}", "{\"a\":", "{\"a\":[1]}", "\xff" };
+    static const char *const json[] = { "{\"a\":1,\"b\":2}", "{\"a\":", "{\"a\":[1]}", "\xff" };
     struct lmn__buf tar;
     const char *path;
 
@@ -160,10 +163,12 @@ static const char *bad_shard(const char *dir, int way)
         char name[16];
 
         snprintf(name, sizeof name, "%d.json", i);
+        if (i == 2 && way == 9)
+            snprintf(name, sizeof name, "2\xff.json");
         tar_file(&tar, name, i == 2 && way < 4 ? json[way] : "{\"a\":5}");
-        snprintf(name, sizeof name, "%d.bin", i);
+        snprintf(name, sizeof name, i == 2 && way == 9 ? "%d\xff.bin" : "%d.bin", i);
         if (i != 2 || way != 4)
-            tar_file(&tar, name, "bytes");
+            tar_put(&tar, name, i == 2 && way == 8 ? 'S' : '0', "bytes", 5);
         if (i == 2 && way == 5)
             tar_file(&tar, name, "again");
         snprintf(name, sizeof name, "%d.new", i);
@@ -182,15 +187,15 @@ static const char *bad_shard(const char *dir, int way)
 static void test_webdataset__bad_input_as_asked(void **state)
 {
     static const char *const says[] = {
-        NULL,          "column",        "no place for", "UTF-8", "no such field",
-        "there twice", "first samples", "ends at"
+        "none of the first", "column",        "no place for", "UTF-8",  "no such field",
+        "there twice",       "first samples", "ends at",      "sparse", "name is not UTF-8"
     };
     char *dir = test_dir_make();
     struct lmn_error err;
     uint64_t rows;
 
     (void)state;
-    for (int way = 1; way < 8; way++) {
+    for (int way = 0; way < 10; way++) {
         const char *path = bad_shard(dir, way);
 
         for (int bad = LMN_BAD_FAIL; bad <= LMN_BAD_NULL; bad++) {
@@ -202,19 +207,108 @@ static void test_webdataset__bad_input_as_asked(void **state)
             enum lmn_status st = read_rows(path, &options, &rows, NULL, &err);
 
             if (bad == LMN_BAD_FAIL) {
-                CHECK_STATUS(st, way == 7 ? LMN_E_CORRUPT : LMN_E_INVALID, &err);
+                CHECK_STATUS(st,
+                             way == 7   ? LMN_E_CORRUPT
+                             : way == 8 ? LMN_E_UNSUPPORTED
+                                        : LMN_E_INVALID,
+                             &err);
                 CHECK_HAS(err.message, "bad.tar: sample \"");
                 CHECK_HAS(err.message, says[way]);
                 CHECK_EQ(told.count, 0);
                 continue;
             }
             CHECK_STATUS(st, LMN_OK, &err);
-            CHECK_EQ(rows, bad == LMN_BAD_SKIP || way == 7 ? 3 : 4);
+            CHECK_EQ(rows, bad == LMN_BAD_SKIP || way == 7 || way == 9 ? 3 : 4);
             CHECK_EQ(told.count, 1);
-            CHECK_HAS(told.last, way == 7 ? "|6144|3||" : "|4096|2|");
+            CHECK_HAS(told.last, way == 7 ? "|6144|3||" : way == 9 ? "|4096|2\xff||" : "|4096|2|");
             CHECK_HAS(told.last, says[way]);
         }
     }
+    test_dir_remove(dir);
+    CHECK_EQ(live_allocations(), 0);
+}
+
+/* What the first samples do not have is told, and where bad values become null the rest stays. */
+static void test_webdataset__fields_of_json(void **state)
+{
+    static const struct lmn_webdataset_column column[][1] = { { { .field = "json" } },
+                                                              { { .field = "json.a" } } };
+    static const char *const first[] = { "{\"a\":1}", "{\"a\":{\"x\":1}}" };
+    static const char *const second[] = { "{\"a\":2,\"b\":3}",
+                                          "{\"a\":{\"x\":2,\"y\":3},\"c\":4}" };
+    char *dir = test_dir_make();
+    struct lmn_error err;
+    uint64_t rows;
+
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        struct told told = { 0 };
+        struct lmn_webdataset_options options = { .column = column[i],
+                                                  .column_count = 1,
+                                                  .report = tell,
+                                                  .report_self = &told,
+                                                  .sample_rows_max = 1 };
+        struct ArrowArray batch, *value;
+        struct lmn__buf tar;
+        const char *path;
+
+        tar_init(&tar);
+        tar_file(&tar, "0.json", first[i]);
+        tar_file(&tar, "1.json", second[i]);
+        tar_end(&tar);
+        path = tar_write(&tar, dir, "a.tar");
+        lmn__buf_deinit(&tar);
+        CHECK_STATUS(read_rows(path, &options, &rows, NULL, &err), LMN_E_INVALID, &err);
+        CHECK_HAS(err.message, i == 0 ? "field \"b\" is in none" : "field \"y\" is in none");
+        options.bad = LMN_BAD_SKIP;
+        CHECK_STATUS(read_rows(path, &options, &rows, NULL, &err), LMN_OK, &err);
+        CHECK_EQ(rows, 1);
+        CHECK_EQ(told.count, 1);
+        options.bad = LMN_BAD_NULL;
+        CHECK_STATUS(read_rows(path, &options, &rows, &batch, &err), LMN_OK, &err);
+        CHECK_EQ(rows, 2);
+        CHECK_EQ(told.count, 2);
+        CHECK_HAS(told.last, "|1024|1|json|");
+        value = batch.children[0]->children[0];
+        CHECK_EQ(((const int64_t *)value->buffers[1])[1], 2);
+        batch.release(&batch);
+    }
+    test_dir_remove(dir);
+    CHECK_EQ(live_allocations(), 0);
+}
+
+/* Samples are taken from shard after shard, and one that has a field twice counts once. */
+static void test_webdataset__columns_of_several_shards(void **state)
+{
+    static const char *const json[] = { "{\"a\":1}", "{\"a\":1.5}" };
+    char *dir = test_dir_make(), paths[2][4200];
+    const char *shard[] = { paths[0], paths[1] };
+    struct lmn_webdataset_options options = { .bad = LMN_BAD_SKIP };
+    struct lmn_webdataset *dataset;
+    struct ArrowArrayStream stream;
+    struct ArrowSchema schema;
+    struct lmn_error err;
+
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        struct lmn__buf tar;
+
+        tar_init(&tar);
+        tar_file(&tar, "same.json", json[i]);
+        tar_file(&tar, "same.bin", "bytes");
+        tar_file(&tar, "same.bin", "again");
+        tar_end(&tar);
+        snprintf(paths[i], sizeof paths[i], "%s", tar_write(&tar, dir, i == 0 ? "0" : "1"));
+        lmn__buf_deinit(&tar);
+    }
+    CHECK_STATUS(lmn_webdataset_open(test_env(), shard, 2, &options, &dataset, &err), LMN_OK, &err);
+    CHECK_STATUS(lmn_webdataset_shard(dataset, 0, &stream, &err), LMN_OK, &err);
+    CHECK_STATUS(lmn__stream_schema(&stream, &schema, &err), LMN_OK, &err);
+    CHECK_EQ(schema.n_children, 3); /* __key__, json, bin */
+    CHECK_STR(schema.children[1]->children[0]->format, "g");
+    schema.release(&schema);
+    stream.release(&stream);
+    lmn_webdataset_close(dataset);
     test_dir_remove(dir);
     CHECK_EQ(live_allocations(), 0);
 }
@@ -273,7 +367,7 @@ static void test_webdataset__references(void **state)
 
 static void test_webdataset__every_fault_is_told(void **state)
 {
-    struct lmn_webdataset_options options = { .batch_rows_max = 1 };
+    struct lmn_webdataset_options options = { .batch_rows_max = 1, .bad = LMN_BAD_NULL };
     char *dir = test_dir_make();
     const char *path = sample_shard(dir);
     struct lmn_error err;
@@ -323,12 +417,24 @@ static void test_expand__braces_globs_folders(void **state)
     CHECK_STATUS(lmn_ingest_expand(test_env(), dir, ".tar", &list, &err), LMN_OK, &err);
     CHECK_HAS(list.name[0], "/a.tar");
     lmn_name_list_free(&list);
+    snprintf(pattern, sizeof pattern, "{%s//,%s/./*.tar,%s/a.tar}", dir, dir, dir);
+    CHECK_STATUS(lmn_ingest_expand(test_env(), pattern, ".tar", &list, &err), LMN_OK, &err);
+    CHECK_EQ(list.count, 1); /* three names of one file */
+    snprintf(pattern, sizeof pattern, "%s/a.tar", dir);
+    CHECK_STR(list.name[0], pattern);
+    lmn_name_list_free(&list);
+    snprintf(pattern, sizeof pattern, "%s/b[1]{2}.tar", dir);
+    CHECK_EQ(rename(sample_shard(dir), pattern), 0);
+    CHECK_STATUS(lmn_ingest_expand(test_env(), pattern, NULL, &list, &err), LMN_OK, &err);
+    CHECK_STR(list.name[0], pattern);
+    lmn_name_list_free(&list);
     CHECK_STATUS(lmn_ingest_expand(test_env(), dir, ".csv .tar", &list, &err), LMN_OK, &err);
     CHECK_EQ(list.count, 1);
     lmn_name_list_free(&list);
     CHECK_STATUS(lmn_ingest_expand(test_env(), dir, ".csv", &list, &err), LMN_E_NOT_FOUND, &err);
     CHECK_STATUS(lmn_ingest_expand(test_env(), dir, ".csv .tgz", &list, &err), LMN_E_NOT_FOUND,
                  &err);
+    CHECK_STATUS(lmn_ingest_expand(test_env(), "", NULL, &list, &err), LMN_E_INVALID, &err);
     CHECK_STATUS(lmn_ingest_expand(test_env(), "a{1..2", NULL, &list, &err), LMN_E_INVALID, &err);
     CHECK_STATUS(lmn_ingest_expand(test_env(), "a{9..2}", NULL, &list, &err), LMN_E_INVALID, &err);
     CHECK_STATUS(lmn_ingest_expand(test_env(), "a{0..9999999}", NULL, &list, &err), LMN_E_INVALID,
@@ -344,6 +450,8 @@ int main(void)
         cmocka_unit_test(test_webdataset__columns_that_are_asked_for),
         cmocka_unit_test(test_webdataset__wrong_columns),
         cmocka_unit_test(test_webdataset__bad_input_as_asked),
+        cmocka_unit_test(test_webdataset__fields_of_json),
+        cmocka_unit_test(test_webdataset__columns_of_several_shards),
         cmocka_unit_test(test_webdataset__shards_that_cannot_be_read),
         cmocka_unit_test(test_webdataset__references),
         cmocka_unit_test(test_webdataset__every_fault_is_told),
