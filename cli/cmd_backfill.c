@@ -14,7 +14,7 @@ struct arguments {
     const char *table, *column, *function, *timeout, *wait, *call_timeout, *memory, *stall,
         *on_change;
     struct number calls;
-    bool dry_run, json, detach;
+    bool dry_run, json, detach, first_commit, no_first_commit;
     struct list inputs;
     struct number concurrency, threads, batch, checkpoint, granularity, rows;
     struct lmn_job_options job;
@@ -35,6 +35,8 @@ static int parse(int argc, char **argv, struct arguments *arguments)
         { "batch-size", ARGUMENT_NUMBER, &arguments->batch },
         { "checkpoint-size", ARGUMENT_NUMBER, &arguments->checkpoint },
         { "commit-granularity", ARGUMENT_NUMBER, &arguments->granularity },
+        { "first-commit", ARGUMENT_FLAG, &arguments->first_commit },
+        { "no-first-commit", ARGUMENT_FLAG, &arguments->no_first_commit },
         { "max-rows", ARGUMENT_NUMBER, &arguments->rows },
         { "max-calls", ARGUMENT_NUMBER, &arguments->calls },
         { "timeout", ARGUMENT_TEXT, &arguments->timeout },
@@ -62,6 +64,10 @@ static int parse(int argc, char **argv, struct arguments *arguments)
     arguments->job.in_process = arguments->concurrency.given && arguments->concurrency.value == 0;
     arguments->job.threads = (uint32_t)arguments->threads.value;
     arguments->job.commit_granularity = (uint32_t)arguments->granularity.value;
+    if (arguments->no_first_commit)
+        arguments->job.first_commit = LMN_JOB_FIRST_COMMIT_NEVER;
+    else if (arguments->first_commit)
+        arguments->job.first_commit = LMN_JOB_FIRST_COMMIT_ALWAYS;
     arguments->job.limited = arguments->rows.given;
     arguments->job.rows_max = arguments->rows.value;
     arguments->job.calls_max = arguments->calls.value;
@@ -244,11 +250,11 @@ const struct command cmd_backfill = {
     "usage: leman backfill TABLE COLUMN [--fn FILE.py:NAME | --c LIB.so:NAME] [--inputs A,B]\n"
     "                      [--where EXPR] [--recompute] [--leave-failed] [--max-rows N]\n"
     "                      [--max-calls N] [--max-cost COST]\n"
-    "                      [--on-change WHAT] [--no-swap] [--stale-inputs WHAT]\n"
+    "                      [--on-change WHAT] [--no-swap] [--stale-inputs WHAT] [--trust HASH]\n"
     "                      [--concurrency N] [--threads N] [--batch-size N]\n"
-    "                      [--checkpoint-size N] [--commit-granularity N] [--timeout S]\n"
-    "                      [--wait-timeout S] [--call-timeout S] [--memory BYTES]\n"
-    "                      [--engine local|ray] [--job-id ID] [--dry-run] [--detach]\n"
+    "                      [--checkpoint-size N] [--commit-granularity N] [--[no-]first-commit]\n"
+    "                      [--timeout S] [--wait-timeout S] [--call-timeout S] [--memory BYTES]\n"
+    "                      [--engine local|ray] [--job-id ID] [--dry-run [--sample N]] [--detach]\n"
     "                      [--on-finish COMMAND] [--metrics FILE] [--stall-after S] [--json]\n"
     "\n"
     "Computes the rows of a column that are pending, failed or stale. What is computed is kept at\n"
@@ -281,14 +287,18 @@ const struct command cmd_backfill = {
     "  --batch-size N          rows of a call; by default found by time\n"
     "  --checkpoint-size N     rows of a checkpoint; by default 10 s or 64 MiB\n"
     "  --commit-granularity N  commit every N fragments; by default once a minute\n"
+    "  --first-commit          commit the first rows of the first fragment ahead of the others;\n"
+    "                          --no-first-commit: do not; by default where it becomes large\n"
     "  --timeout S             stop after so many seconds; what is computed is kept\n"
     "  --wait-timeout S        wait so long for what other jobs hold; 600 unless given\n"
-    "  --call-timeout S        (--c) a call that takes longer fails its row\n"
-    "  --memory BYTES          (--c) a worker that takes more (\"4GiB\") fails its row\n"
+    "  --call-timeout S        (--c) a call that takes longer fails its row; of a function in\n"
+    "                          Python @leman.udf(timeout=) says it\n"
+    "  --memory BYTES          a worker that takes more (\"4GiB\") fails its row\n"
     "  --engine ray            (--fn) run it on a Ray cluster; see docs/guide/ray.md\n"
     "  --trust sha256:HASH     (functions in Python) run this code, which others have stored\n"
     "  --job-id ID             the job's name for `leman job`\n"
     "  --dry-run               say what would be done, and what it needs\n"
+    "  --sample N              (--fn) of --dry-run: run N rows, and say what all of them take\n"
     "  --detach                print the job's id as soon as it runs, and let it go on without "
     "the\n"
     "                          terminal; `leman job ID --follow` shows it from any other\n"

@@ -40,8 +40,12 @@ static void print_lines(const char *text, int64_t len, const char *indent)
     for (int64_t i = 0; i < len; i++) {
         if (text[i] == '\n')
             printf("\n%s", indent);
+        else if (text[i] == '\t')
+            putchar(' ');
+        else if ((unsigned char)text[i] < ' ' || text[i] == 127)
+            printf("\\u%04x", (unsigned)text[i]);
         else
-            putchar((unsigned char)text[i] < ' ' || text[i] == 127 ? '?' : text[i]);
+            putchar(text[i]);
     }
 }
 

@@ -102,9 +102,9 @@ const char *piece_text(struct piece value, char *into, size_t into_bytes)
     for (size_t i = 1; i + 1 < value.len && len + 1 < into_bytes; i++) {
         char c = value.text[i];
 
-        if (c == '\\' && i + 2 < value.len) {
+        if (c == '\\' && i + 2 < value.len && value.text[i + 1] != 'u') {
             c = value.text[++i];
-            c = c == 'n' || c == 't' ? ' ' : c;
+            c = strchr("ntrbf", c) != NULL ? ' ' : c;
         }
         into[len++] = c;
     }

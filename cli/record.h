@@ -19,7 +19,10 @@ struct piece piece_of(const char *text);
 struct piece piece_member(struct piece object, const char *key);
 bool piece_next(struct piece *array, struct piece *item_out);
 
-/* A string without quotes and escapes; "" when it is none. Returns `into`. */
+/*
+ * A string without quotes and escapes, except those of characters that would move the cursor of a
+ * terminal or colour it; "" when it is none. Returns `into`.
+ */
 const char *piece_text(struct piece value, char *into, size_t into_bytes);
 uint64_t piece_number(struct piece value);
 double piece_real(struct piece value);

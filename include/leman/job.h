@@ -55,6 +55,13 @@ enum lmn_job_warm {
     LMN_JOB_WARM_END
 };
 
+/* Whether the first rows of the first fragment are committed ahead of the others. */
+enum lmn_job_first_commit {
+    LMN_JOB_FIRST_COMMIT_LARGE, /* where its results come to 256 MiB, by the size of the first */
+    LMN_JOB_FIRST_COMMIT_ALWAYS,
+    LMN_JOB_FIRST_COMMIT_NEVER
+};
+
 /* A zeroed struct asks for the defaults. */
 struct lmn_job_options {
     const char *id; /* default: made up */
@@ -67,6 +74,7 @@ struct lmn_job_options {
     bool in_process;              /* no workers: `ops` are called in lmn_job_serve() */
     uint32_t threads;             /* per worker; default 1 */
     uint32_t commit_granularity;  /* fragments per commit; 0: once a minute */
+    uint32_t first_commit;        /* enum lmn_job_first_commit */
     uint64_t deadline_ms;         /* of the whole job; 0: none */
     uint64_t wait_ms;             /* for resources that others hold; default 600,000 */
     uint32_t worker_restarts_max; /* default 3 */

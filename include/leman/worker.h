@@ -162,6 +162,11 @@ LMN_API void lmn_call_rows_fit(const struct lmn_call *call, uint64_t rows);
  * Keep the result of row `row` of the call, a struct array of one row that stays the caller's: it
  * is durable after the next lmn_call_keep_sync() and outlives whatever happens to this process. One
  * thread at a time; syncing may go on beside it.
+ *
+ * A blob is a struct of what lmn_blobs_end() gave for it, and all that have ended are made durable
+ * here by the first that is kept: it belongs to the thread that runs `apply` then.
+ *
+ * LMN_E_INVALID  a blob that is bytes, or one that has begun and not ended
  */
 LMN_API LMN_MUST_USE enum lmn_status lmn_call_keep(const struct lmn_call *call, uint64_t row,
                                                    const struct ArrowArray *output,

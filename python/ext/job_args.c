@@ -68,6 +68,7 @@ static const struct member option_members[] = {
     { "in_process", MEMBER_BOOL, OPTION(in_process), 0 },
     { "threads", MEMBER_U32, OPTION(threads), 0 },
     { "commit_granularity", MEMBER_U32, OPTION(commit_granularity), 0 },
+    { "first_commit", MEMBER_U32, OPTION(first_commit), 0 },
     { "deadline_ms", MEMBER_U64, OPTION(deadline_ms), 0 },
     { "wait_ms", MEMBER_U64, OPTION(wait_ms), 0 },
     { "worker_restarts_max", MEMBER_U32, OPTION(worker_restarts_max), 0 },

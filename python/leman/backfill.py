@@ -13,6 +13,7 @@ from leman import (
     change,
     dependencies,
     function,
+    installing_conda,
     limits,
     refill,
     registry,
@@ -26,19 +27,24 @@ from leman.placement import Placement
 from leman.plan import Plan, bytes_of
 
 _GRACE_SECONDS = 5
-_WARM = {None: 0, True: 1, False: 2}
+_CHOICE = {None: 0, True: 1, False: 2}  # as the library asks for it, where it may be left open
 _NARROWING = 12  # calls that narrowing a batch to one row may add
 
 
-def _worker_command(language):
-    """The command that starts a worker; it finds this very package and imports nothing else."""
+def _worker_command(language, conda=None):
+    """The command that starts a worker; it finds this very package and imports nothing else.
+
+    conda: an environment, whose Python the worker is of.
+    """
     beside = os.path.join(os.path.dirname(sys.executable), "leman")
     if language == "c" and os.access(beside, os.X_OK):
         return [beside, "worker"]
     root = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
     main = "leman.worker import main" if language == "python" else "leman._core import c_worker_run"
-    code = f"import sys; sys.path.append({root!r}); from {main} as main; main()"
-    return [sys.executable, "-P", "-c", code]
+    roots = [root] if conda is None else [root, *installing_conda.path_of_node()]
+    code = f"import sys; sys.path.extend({roots!r}); from {main} as main; main()"
+    command = [sys.executable, "-P", "-c", code]
+    return command if conda is None else installing_conda.enter(conda, command)
 
 
 def _whole(name, value, least=1):
@@ -49,12 +55,25 @@ def _whole(name, value, least=1):
     return value
 
 
+def _amount(name, value):
+    number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    if value is not None and not (number and 0 <= value < math.inf):
+        raise ValueError(f"{name} is a number of at least 0, not {value!r}")
+    return value
+
+
 def _seconds(name, value):
     if value is None:
         return 0
     if not isinstance(value, (int, float)) or isinstance(value, bool) or value <= 0:
         raise ValueError(f"{name} is a number of seconds, not {value!r}")
     return math.ceil(value * 1000)
+
+
+def _choice(name, value):
+    if not (value is None or isinstance(value, bool)):
+        raise ValueError(f"{name} is True or False, not {value!r}")
+    return _CHOICE[value]
 
 
 class Request:
@@ -73,6 +92,7 @@ class Request:
         batch_size=None,
         checkpoint_size=None,
         commit_granularity=None,
+        first_commit=None,
         num_cpus=None,
         num_gpus=None,
         memory=None,
@@ -101,8 +121,8 @@ class Request:
         self.overrides = {
             "batch_size": _whole("batch_size", batch_size),
             "checkpoint_size": _whole("checkpoint_size", checkpoint_size),
-            "num_cpus": num_cpus,
-            "num_gpus": num_gpus,
+            "num_cpus": _amount("num_cpus", num_cpus),
+            "num_gpus": _amount("num_gpus", num_gpus),
             "memory": None if memory is None else parse_bytes(memory),
         }
         self.in_process = concurrency == 0
@@ -122,18 +142,17 @@ class Request:
             "deadline_ms": _seconds("timeout", timeout),
             "wait_ms": _seconds("wait_timeout", wait_timeout),
             "worker_restarts_max": _whole("max_worker_restarts", max_worker_restarts),
-            "keep_warm": _WARM.get(keep_warm, 0),
+            "first_commit": _choice("first_commit", first_commit),
+            "keep_warm": _choice("keep_warm", keep_warm),
             "calls_max": _whole("max_calls", max_calls),
             "cost_max": limits.cost("max_cost", max_cost),
             **watched,
         }
-        if keep_warm not in _WARM:
-            raise ValueError(f"keep_warm is True or False, not {keep_warm!r}")
         self.core = table._core
         if read_version is not None:
             self.core = table.at(read_version)
         change.check_option(on_change)
-        self.columns = dependencies.complete(table, self.columns, where, stale_inputs)
+        self.columns = dependencies.complete(table, self.columns, where, stale_inputs, on_change)
         self.name = ", ".join(self.columns)
         self._load(trust, on_change)
         self._give_secrets()
@@ -265,6 +284,7 @@ class Request:
         if cluster is not None:
             del plan["machine"]
             plan |= cluster
+        dependencies.Following(self.table, self.options).add_to(plan)
         if sample:
             plan.add_sample(self._sample(sample))
         return plan

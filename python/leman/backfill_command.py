@@ -9,7 +9,7 @@ import os
 import sys
 
 import leman
-from leman import _core, change, dependencies, registry, watching
+from leman import _core, change, dependencies, registry, watching, wording
 from leman.decorator import as_udf
 
 DONE, FAILED, USAGE, DONE_FAILED, STOPPED, CONFLICT, KILLED = 0, 1, 2, 3, 4, 5, 130
@@ -46,8 +46,15 @@ def as_udf_like(value):
     return hasattr(value, "_leman_function") and hasattr(value, "options")
 
 
+class _Parser(argparse.ArgumentParser):
+    """What is wrong with the words; `leman backfill --help` tells the rest."""
+
+    def error(self, message):
+        self.exit(USAGE, f"{self.prog}: {message}; see {self.prog} --help\n")
+
+
 def parser():
-    made = argparse.ArgumentParser(prog="leman backfill", allow_abbrev=False)
+    made = _Parser(prog="leman backfill", allow_abbrev=False)
     made.add_argument("table")
     made.add_argument("column", nargs="+")
     made.add_argument("--fn", help="FILE.py:NAME, the function of the column")
@@ -60,11 +67,14 @@ def parser():
     made.add_argument("--batch-size", type=int)
     made.add_argument("--checkpoint-size", type=int)
     made.add_argument("--commit-granularity", type=int)
+    made.add_argument("--first-commit", action=argparse.BooleanOptionalAction)
     made.add_argument("--max-rows", type=int)
     made.add_argument("--max-calls", type=int)
     made.add_argument("--max-cost", type=float)
     made.add_argument("--timeout", type=float)
     made.add_argument("--wait-timeout", type=float, default=600)
+    made.add_argument("--call-timeout")
+    made.add_argument("--memory")
     made.add_argument("--job-id")
     made.add_argument("--on-change", choices=list(change.ON_CHANGE))
     made.add_argument("--no-swap", action="store_true")
@@ -89,11 +99,13 @@ def _options(given):
         "batch_size": given.batch_size,
         "checkpoint_size": given.checkpoint_size,
         "commit_granularity": given.commit_granularity,
+        "first_commit": given.first_commit,
         "max_rows": given.max_rows,
         "max_calls": given.max_calls,
         "max_cost": given.max_cost,
         "timeout": given.timeout,
         "wait_timeout": given.wait_timeout,
+        "memory": given.memory,
         "job_id": given.job_id,
         "on_change": given.on_change,
         "swap": False if given.no_swap else None,
@@ -143,7 +155,12 @@ def run(given):
 
 
 def main(arguments=None):
-    given = parser().parse_args(arguments)
+    arguments = sys.argv[1:] if arguments is None else arguments
+    made = parser()
+    given = made.parse_args(arguments)
+    if given.call_timeout is not None:
+        made.error("--call-timeout is of functions in C; @leman.udf(timeout=) says it in Python")
+    wording.enter_shell(arguments)
     try:
         return run(given)
     except (_core.ConflictError, _core.UnavailableError) as error:

@@ -111,8 +111,9 @@ enum lmn_status lmn_call_keep(const struct lmn_call *call, uint64_t row,
     if (row >= call->row_count)
         return lmn_fail(err, LMN_E_UDF, "row %llu of a call of %llu rows is to be kept",
                         (unsigned long long)row, (unsigned long long)call->row_count);
-    return lmn__kept_add(own->fill->kept, own->rows->row_id[own->first + row],
-                         own->rows->fingerprint[own->first + row], output, err);
+    return lmn__kept_blobs_add(own->fill->kept, own->fill->sink,
+                               own->rows->row_id[own->first + row],
+                               own->rows->fingerprint[own->first + row], output, err);
 }
 
 enum lmn_status lmn_call_keep_sync(const struct lmn_call *call, struct lmn_error *err)
@@ -161,11 +162,11 @@ static struct ArrowArray one_row(const struct ArrowArray *array, uint64_t row,
     return one;
 }
 
-enum lmn_status lmn__serving_keep(const struct lmn_call *call, const struct lmn_call_result *result,
+enum lmn_status lmn__serving_keep(const struct lmn_call *call, struct lmn_call_result *result,
                                   struct lmn_error *err)
 {
     const struct lmn__serving_call *own = call->job;
-    const struct ArrowArray *output = &result->output;
+    struct ArrowArray *output = &result->output;
     size_t count = (size_t)output->n_children;
     uint64_t next_error = 0;
     struct ArrowArray *child;
@@ -173,6 +174,9 @@ enum lmn_status lmn__serving_keep(const struct lmn_call *call, const struct lmn_
 
     if (own->fill->kept == NULL || output->release == NULL)
         return LMN_OK;
+    st = lmn__kept_blobs_place(own->fill->sink, output, err);
+    if (st != LMN_OK)
+        return st;
     child = lmn__calloc(own->serving->env, count + 1, sizeof *child + sizeof *output->children);
     if (child == NULL)
         return lmn__no_memory(err, "a row to keep", count * sizeof *child);

@@ -259,7 +259,9 @@ enum lmn_status lmn__job_send_task(struct lmn_job *job, const struct lmn__action
         .ordinal = action->rows.first,
         .batch_rows_max = lmn__job_fit(&job->fill[unit->fill], action->batch_rows_max),
         .gaps_are_dead = unit->fragment->whole,
-        .looks = lmn__machine_counts(job->machine).deaths + job->moves
+        .looks = lmn__machine_counts(job->machine).deaths + job->moves,
+        .since = unit->since,
+        .parts = unit->parts
     };
     struct lmn__channel *channel;
     struct lmn__row_range *range;
@@ -360,7 +362,8 @@ static enum lmn_status hear_result(struct lmn_job *job, uint32_t number,
                                 .slot = number,
                                 .task = result->task,
                                 .rows = { result->ordinal, result->count },
-                                .failed_count = result->failed_count };
+                                .failed_count = result->failed_count,
+                                .bytes = result->bytes };
 
     if (!slot->busy || slot->task != result->task)
         return LMN_OK;

@@ -94,8 +94,15 @@ static enum lmn_status end_commit(struct lmn_job *job, struct lmn__job_commit *c
         event.kind = LMN__EVENT_COMMIT_FAILED;
         job->error = commit->error;
     } else {
-        for (uint64_t i = 0; i < commit->unit_count; i++)
-            job->unit[commit->unit[i]].committed = !job->unit[commit->unit[i]].dropped;
+        for (uint64_t i = 0; i < commit->unit_count; i++) {
+            struct lmn__job_unit *unit = &job->unit[commit->unit[i]];
+            bool part = lmn__machine_is_part(job->machine, commit->unit[i]);
+
+            unit->parts += part;
+            unit->since = lmn__journal_since(job->fill[unit->fill].journal, unit->fragment->id,
+                                             unit->fragment->layout);
+            unit->committed = !unit->dropped && !part;
+        }
         job->version = commit->version;
     }
     for (uint32_t i = 0; st == LMN_OK && i < job->fill_count; i++) {
@@ -367,10 +374,31 @@ static enum lmn_status make_workers(struct lmn_job *job, struct lmn_error *err)
                : lmn__no_memory(err, "workers", slots * sizeof *job->slot);
 }
 
+/*
+ * The version that the caller's handle stands at, and what comes after it, stays for the job. If it
+ * was cleaned up before, the newest one takes its place.
+ */
+static enum lmn_status open_pinned(struct lmn_job *job, struct lmn_error *err)
+{
+    struct lmn_table_options at = { .version = job->read_version };
+    struct lmn_store *store = job->given->store;
+    enum lmn_status st = lmn__pin_take(&job->pin, store, job->read_version, err);
+
+    if (st != LMN_OK)
+        return st;
+    st = lmn_table_open(store, &at, &job->table, err);
+    if (st == LMN_E_NOT_FOUND) {
+        at.version = 0;
+        st = lmn_table_open(store, &at, &job->table, err);
+        if (st == LMN_OK)
+            job->read_version = lmn_table_version(job->table);
+    }
+    return st;
+}
+
 static enum lmn_status prepare(struct lmn_job *job, bool *stopped_out, struct lmn_error *err)
 {
-    const struct lmn_table_options at = { .version = job->read_version };
-    enum lmn_status st = lmn_table_open(job->given->store, &at, &job->table, err);
+    enum lmn_status st = open_pinned(job, err);
 
     *stopped_out = false;
     if (st == LMN_OK)
@@ -452,6 +480,7 @@ void lmn__job_drive(void *context)
     end_committer(job);
     for (uint32_t i = 0; job->worker != NULL && i < job->worker_count; i++)
         lmn__job_release_worker(job, i, false);
+    lmn__pin_release(&job->pin);
     lmn__job_let_go(job,
                     job->outcome == LMN__OUTCOME_DONE || job->outcome == LMN__OUTCOME_DONE_FAILED);
     if (job->options.hub != NULL)

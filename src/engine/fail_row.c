@@ -165,6 +165,8 @@ static enum lmn_status write_cell(struct lmn_job *job, struct lmn__job_fill *fil
     fill->own_fragment = unit->fragment->id;
     fill->own_layout = unit->fragment->layout;
     if (st == LMN_OK)
+        lmn__page_sink_begin(fill->sink, unit->parts);
+    if (st == LMN_OK)
         st = lmn__page_sink_write(fill->sink, &written, receipt, err);
     if (cell.release != NULL)
         cell.release(&cell);

@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "engine/job.h"
+#include "job/moved.h"
 #include "job/sink.h"
 #include "table/field_names.h"
 #include "table/ledger.h"
@@ -112,6 +113,10 @@ static enum lmn_status open_fill(struct lmn_job *job, struct lmn__job_fill *fill
     if (st != LMN_OK)
         return st;
     lmn__job_load_fit(job, fill);
+    st = lmn__moved_matters(job->table->store, lmn__journal_dir(fill->journal), &fill->kept_before,
+                            err);
+    if (st != LMN_OK)
+        return st;
     assembly = lmn__job_assembly(job, fill);
     st = lmn__assemble_recover(&assembly, err);
     return st == LMN_OK ? lmn__job_plan_fill_again(job, fill, err) : st;
@@ -130,6 +135,23 @@ enum lmn_status lmn__job_open_fills(struct lmn_job *job, struct lmn_error *err)
     return st;
 }
 
+/*
+ * May there be results that are paid for and in no version? A job that has come to its end leaves
+ * none of its own, and none of those before unless it was narrower than they.
+ */
+static bool keeps_results(const struct lmn_job *job, const struct lmn__job_fill *fill)
+{
+    bool done = job->outcome == LMN__OUTCOME_DONE || job->outcome == LMN__OUTCOME_DONE_FAILED;
+    bool narrow = job->options.where != NULL || job->options.limited;
+    bool kept = true;
+
+    if (!fill->function.paid || (done && !(narrow && fill->kept_before)))
+        return false;
+    return lmn__moved_matters(job->table->store, lmn__journal_dir(fill->journal), &kept, NULL) !=
+               LMN_OK ||
+           kept;
+}
+
 void lmn__job_close_fills(struct lmn_job *job)
 {
     for (uint32_t i = 0; i < job->fill_count; i++) {
@@ -140,7 +162,10 @@ void lmn__job_close_fills(struct lmn_job *job)
         lmn__inputs_close(&fill->inputs);
         lmn__outputs_close(&fill->outputs);
         /* A fill that has no receipts left has served. */
-        if (fill->journal != NULL && lmn__journal_remove(fill->journal, false, &ignored) != LMN_OK)
+        if (fill->journal != NULL && keeps_results(job, fill))
+            lmn__journal_close(fill->journal);
+        else if (fill->journal != NULL &&
+                 lmn__journal_remove(fill->journal, false, &ignored) != LMN_OK)
             lmn__job_note(job, "%.150s", ignored.message);
         fill->journal = NULL;
         while (fill->plan != NULL) {
@@ -310,6 +335,8 @@ static enum lmn_status add_unit(struct lmn_job *job, struct lmn__job_unit unit,
 
     if (st == LMN_OK)
         st = find_done(job, &unit, &done, err);
+    unit.since = lmn__journal_since(job->fill[unit.fill].journal, unit.fragment->id,
+                                    unit.fragment->layout);
     if (st == LMN_OK) {
         struct lmn__machine_unit machine_unit = { .fill = unit.fill,
                                                   .row_count = unit.fragment->todo_rows,
@@ -317,6 +344,7 @@ static enum lmn_status add_unit(struct lmn_job *job, struct lmn__job_unit unit,
                                                   .done_count = done.count,
                                                   .done_failed = done.failed };
 
+        lmn__job_add_first(job, &unit, &machine_unit);
         st = lmn__machine_add_unit(job->machine, &machine_unit, &number, err);
     }
     lmn__free(job->env, done.run);

@@ -127,6 +127,8 @@ static enum lmn_status copy_options(struct lmn_job *job, const struct lmn_job_op
         return lmn_fail(err, LMN_E_INVALID, "a job needs a command that starts its workers");
     if (job->options.keep_warm > LMN_JOB_WARM_END)
         return lmn_fail(err, LMN_E_INVALID, "keep_warm is %u", job->options.keep_warm);
+    if (job->options.first_commit > LMN_JOB_FIRST_COMMIT_NEVER)
+        return lmn_fail(err, LMN_E_INVALID, "first_commit is %u", job->options.first_commit);
     return LMN_OK;
 }
 
@@ -217,6 +219,7 @@ static void job_free(struct lmn_job *job)
     lmn__saved_deinit(&job->saved);
     lmn__socket_close(&job->inside_fd);
     lmn__manifest_release(job->named);
+    lmn__pin_release(&job->pin);
     lmn_table_release(job->table);
     lmn_table_release(job->given);
     lmn__arena_deinit(&job->arena);

@@ -30,6 +30,7 @@
 #include "os/host.h"
 #include "os/socket.h"
 #include "os/thread.h"
+#include "table/pin.h"
 
 enum { LMN__JOB_EVENTS_MAX = 64, LMN__JOB_ID_CHARS = 64 };
 
@@ -49,6 +50,7 @@ struct lmn__job_fill {
     struct lmn__journal *journal;
     struct lmn__job_plan *plan;
     bool busy;
+    bool kept_before;  /* when it was opened, results were kept that a job before has paid for */
     uint64_t unsynced; /* receipts entered since the last sync */
     uint64_t rows_fit; /* into a call, as workers have found out; 0: nothing is known */
     struct lmn__meter meter;
@@ -66,6 +68,8 @@ struct lmn__job_unit {
     uint64_t version;                          /* of the table */
     const struct lmn__plan_fragment *fragment; /* in a plan of the fill */
     uint64_t *before; /* rows of `todo` before each range; one more than there are ranges */
+    uint64_t since;   /* of lmn__journal_since() */
+    uint64_t parts;   /* of it that are committed */
     bool dropped, committed;
 };
 
@@ -127,6 +131,7 @@ struct lmn_job {
     struct lmn__arena arena;
     struct lmn_table *given; /* the caller's handle, counted */
     struct lmn_table *table; /* the job's own */
+    struct lmn__pin pin;     /* versions that a cleanup keeps meanwhile */
     char id[LMN__JOB_ID_CHARS];
     char root[LMN__HOST_PATH_CHARS]; /* of the table */
     struct lmn_job_options options;  /* copied into the arena */
@@ -215,6 +220,10 @@ struct lmn__assemble_options lmn__job_assembly(struct lmn_job *job, struct lmn__
 /* The physical rows of ordinals of a unit, in `range`, which has room for all that it has. */
 uint64_t lmn__job_rows(const struct lmn__job_unit *unit, struct lmn__ordinals rows,
                        struct lmn__row_range *range);
+
+/* first.c: the first part of a unit that is about to be added, if it is to have one. */
+void lmn__job_add_first(const struct lmn_job *job, const struct lmn__job_unit *unit,
+                        struct lmn__machine_unit *machine_unit);
 
 /* stages.c: which fills come first; refills are begun before fills are opened. */
 LMN_MUST_USE enum lmn_status lmn__job_order_fills(struct lmn_job *job, struct lmn_error *err);

@@ -38,6 +38,7 @@ static enum lmn_status wait_for_one(struct lmn_job *job, uint64_t now_ns, const 
     lmn__job_say(job, "waiting %llu s of %llu s for a worker: %s",
                  (unsigned long long)(waited_ms / 1000), (unsigned long long)(limit_ms / 1000),
                  why);
+    job->few_told = true; /* it is taken back when one is there */
     return LMN_OK;
 }
 

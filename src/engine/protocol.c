@@ -60,6 +60,8 @@ static const struct lmn__pb_field task_fields[] = {
     FIELD(lmn__task_message, 13, LMN__PB_U64, LMN__PB_REPEATED, saved_ordinal),
     FIELD(lmn__task_message, 14, LMN__PB_U64, LMN__PB_REPEATED, saved_kind),
     FIELD(lmn__task_message, 15, LMN__PB_BYTES, LMN__PB_REPEATED, saved),
+    FIELD(lmn__task_message, 16, LMN__PB_U64, 0, parts),
+    FIELD(lmn__task_message, 17, LMN__PB_U64, 0, since),
 };
 const struct lmn__pb_message lmn__task_pb = MESSAGE("Task", lmn__task_message, task_fields);
 

@@ -25,7 +25,7 @@
 
 #include "base/proto.h"
 
-enum { LMN__PROTOCOL_VERSION = 2, LMN__FRAME_HEAD_BYTES = 5, LMN__FRAME_BYTES_MAX = 1 << 28 };
+enum { LMN__PROTOCOL_VERSION = 3, LMN__FRAME_HEAD_BYTES = 5, LMN__FRAME_BYTES_MAX = 1 << 28 };
 
 enum lmn__message_kind {
     /* from the engine */
@@ -96,6 +96,8 @@ struct lmn__task_message {
     uint64_t batch_rows_max;   /* 0: as the function asks */
     bool gaps_are_dead;
     uint64_t looks; /* another number than before: what is kept is to be looked at again */
+    uint64_t since; /* of lmn__journal_since() */
+    uint64_t parts; /* of the fragment, that are committed: each had a pages file of its own */
     /* Rows that need not be computed, by rising ordinal: kind and bytes, as the worker gave them.
      */
     struct lmn__pb_u64s saved_ordinal, saved_kind;

@@ -13,7 +13,7 @@
 #include "engine/outputs.h"
 #include "engine/page.h"
 #include "engine/shelf.h"
-#include "job/kept.h"
+#include "job/kept_blobs.h"
 #include "job/sink.h"
 #include "os/hand.h"
 #include "os/shared.h"
@@ -28,11 +28,12 @@ struct lmn__serving_fill {
     struct lmn__page_sink *sink;
     struct lmn_blobs blobs; /* of the sink, for the task that runs */
     struct lmn__kept *kept; /* NULL: results are not kept ahead of their receipts */
-    uint64_t looks;         /* of the task at which it was looked at last */
-    uint64_t batch_rows;    /* of the next call, where the function does not say */
-    uint64_t rows_fit;      /* into a call, as the function says; 0: it does not */
-    double row_bytes;       /* of inputs in memory, as seen; 0: not yet */
-    double row_ns;          /* of the last call; 0: not yet */
+    struct ArrowSchema kept_schema;
+    uint64_t looks;      /* of the task at which it was looked at last */
+    uint64_t batch_rows; /* of the next call, where the function does not say */
+    uint64_t rows_fit;   /* into a call, as the function says; 0: it does not */
+    double row_bytes;    /* of inputs in memory, as seen; 0: not yet */
+    double row_ns;       /* of the last call; 0: not yet */
 };
 
 struct lmn__serving {
@@ -70,9 +71,10 @@ struct lmn__serving_call {
 LMN_MUST_USE enum lmn_status lmn__serving_permit(const struct lmn_call *call, bool *granted_out,
                                                  struct lmn_error *err);
 
-/* call.c: keep what a call gave, without the rows that failed. */
+/* call.c: keep what a call gave, without the rows that failed; blobs that are bytes become numbers.
+ */
 LMN_MUST_USE enum lmn_status lmn__serving_keep(const struct lmn_call *call,
-                                               const struct lmn_call_result *result,
+                                               struct lmn_call_result *result,
                                                struct lmn_error *err);
 
 /* Set the function of a fill up, unless it is. */

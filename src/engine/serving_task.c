@@ -308,7 +308,8 @@ static enum lmn_status recall(struct run *run, const struct lmn__input_rows *row
     *recalled_out = false;
     if (kept == NULL)
         return LMN_OK;
-    st = lmn__kept_read(kept, rows->row_id[at], rows->fingerprint[at], &result.output, err);
+    st = lmn__kept_blobs_read(kept, run->fill->sink, rows->row_id[at], rows->fingerprint[at],
+                              run->task->since, &result.output, err);
     if (st != LMN_OK)
         return st;
     if (result.output.release != NULL) {
@@ -491,6 +492,7 @@ enum lmn_status lmn__serving_run(struct lmn__serving *serving, const struct lmn_
         run.row_count += task->count.item[i];
     if (run.fill->batch_rows == 0)
         run.fill->batch_rows = BATCH_ROWS_FIRST;
+    lmn__page_sink_begin(run.fill->sink, task->parts);
     run.fill->blobs.payloads = lmn__page_sink_payloads(run.fill->sink, task->fragment_id,
                                                        task->layout);
     if (run.fill->blobs.payloads != NULL)

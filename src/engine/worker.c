@@ -26,6 +26,8 @@ static void close_fills(struct lmn__serving *serving)
 
         lmn__page_sink_close(fill->sink);
         lmn__kept_close(fill->kept);
+        if (fill->kept_schema.release != NULL)
+            fill->kept_schema.release(&fill->kept_schema);
         lmn__inputs_close(&fill->inputs);
         lmn__outputs_close(&fill->outputs);
         fill->sink = NULL;
@@ -153,10 +155,12 @@ static enum lmn_status open_fill(struct lmn__serving *serving, struct lmn__servi
 
         st = lmn__page_sink_open(&options, &fill->sink, err);
     }
+    if (st == LMN_OK && setup->paid)
+        st = lmn__kept_schema(&fill->outputs.values, &fill->kept_schema, err);
     if (st == LMN_OK && setup->paid) {
         struct lmn__kept_options options = { .store = serving->store,
                                              .dir = dir,
-                                             .schema = &fill->outputs.values,
+                                             .schema = &fill->kept_schema,
                                              .unsynced = serving->setup.unsynced,
                                              .again = setup->again };
 
@@ -296,16 +300,20 @@ static enum lmn_status map_page(struct lmn__serving *serving, struct lmn_error *
 
 /*
  * The engine's death ends this process, a call in progress too. An engine that died before that was
- * arranged is seen by the changed parent.
+ * arranged is seen by the changed parent. The first process of a container has none: whatever runs
+ * the container ends it.
  */
 static enum lmn_status end_with_engine(const struct lmn__serving *serving, struct lmn_error *err)
 {
-    int64_t engine = (int64_t)serving->setup.engine_pid;
+    int64_t engine = (int64_t)serving->setup.engine_pid, parent;
 
     if (engine == lmn__process_self())
         return LMN_OK;
     lmn__process_end_with_parent();
-    return lmn__process_parent() == engine ? LMN_OK : lmn_fail(err, LMN_E_IO, "the engine is gone");
+    parent = lmn__process_parent();
+    if (parent != engine && parent != 0)
+        return lmn_fail(err, LMN_E_IO, "the engine is gone");
+    return LMN_OK;
 }
 
 static enum lmn_status set_up(struct lmn__serving *serving, struct lmn__span body,

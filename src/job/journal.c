@@ -19,6 +19,7 @@
 
 #include "base/error.h"
 #include "job/journal_parts.h"
+#include "job/moved.h"
 #include "os/clock.h"
 #include "os/host.h"
 #include "os/process.h"
@@ -175,8 +176,10 @@ static enum lmn_status forget(struct lmn__journal *journal, const struct lmn__re
         if (st == LMN_OK)
             st = lmn__journal_space(journal, LMN__GRANT_PAGES, retire->fragment_id.item[i],
                                     retire->layout.item[i], &space, err);
-        if (st == LMN_OK)
+        if (st == LMN_OK) {
             space->made = false;
+            space->next = space->since = space->mark;
+        }
     }
     return st;
 }
@@ -471,7 +474,9 @@ enum lmn_status lmn__journal_retire_all(struct lmn__journal *journal, const uint
 
     if (count == 0)
         return LMN_OK;
-    st = lmn__journal_put(journal, &record, err);
+    st = lmn__moved_note(journal, fragment_id, layout, count, err);
+    if (st == LMN_OK)
+        st = lmn__journal_put(journal, &record, err);
     return st == LMN_OK ? forget(journal, &retire, err) : st;
 }
 

@@ -83,6 +83,11 @@ LMN_MUST_USE enum lmn_status lmn__journal_grant(struct lmn__journal *journal,
                                                 uint64_t layout, uint64_t bytes,
                                                 uint64_t *position_out, struct lmn_error *err);
 
+/* What was granted of a pages file below this position went away with the receipts of the fragment.
+ */
+uint64_t lmn__journal_since(const struct lmn__journal *journal, uint64_t fragment_id,
+                            uint64_t layout);
+
 /*
  * Enter a receipt. It is durable after the next lmn__journal_sync().
  *

@@ -20,6 +20,7 @@ struct lmn__space {
     uint64_t fragment_id, layout; /* of a pages file */
     uint64_t next;                /* the first byte that this epoch has not granted */
     uint64_t mark;                /* durable: grants of all epochs end below it */
+    uint64_t since;               /* what was granted below is in a file that went away */
     bool made;                    /* the file is known to be there */
     struct lmn__grant *grant;     /* by rising position */
     uint64_t grant_count, grant_cap;

@@ -153,6 +153,19 @@ enum lmn_status lmn__journal_grant(struct lmn__journal *journal, enum lmn__grant
     return LMN_OK;
 }
 
+uint64_t lmn__journal_since(const struct lmn__journal *journal, uint64_t fragment_id,
+                            uint64_t layout)
+{
+    for (uint64_t i = 0; i < journal->space_count; i++) {
+        const struct lmn__space *space = &journal->space[i];
+
+        if (space->file == LMN__GRANT_PAGES && space->fragment_id == fragment_id &&
+            space->layout == layout)
+            return space->since;
+    }
+    return 0;
+}
+
 /* The grant that has all of these bytes, or NULL. */
 static struct lmn__grant *find_grant(const struct lmn__space *space, uint64_t position,
                                      uint64_t bytes)
@@ -212,14 +225,38 @@ static enum lmn_status look_up(struct lmn__journal *journal, const struct lmn__r
     return LMN_OK;
 }
 
+/* Results that were kept name what some worker was granted, in this epoch or before. */
+static enum lmn_status check_kept(struct lmn__journal *journal, const struct lmn__receipt *receipt,
+                                  const struct lmn__receipt_payloads *kept, struct lmn_error *err)
+{
+    struct lmn__space *space;
+    enum lmn_status st = lmn__journal_space(journal, LMN__GRANT_PAGES, receipt->fragment_id,
+                                            receipt->layout, &space, err);
+
+    if (st != LMN_OK)
+        return st;
+    if (lmn__range_fits(kept->position, kept->bytes, space->mark) &&
+        (receipt->segments || kept->position >= space->since))
+        return make_file(journal, space, err); /* segments are put into it */
+    return lmn_fail(
+        err, LMN_E_INVALID,
+        "%s: fragment %llu: %llu bytes at position %llu, of a result that was kept, are "
+        "not in the pages file",
+        journal->dir, (unsigned long long)receipt->fragment_id, (unsigned long long)kept->bytes,
+        (unsigned long long)kept->position);
+}
+
 enum lmn_status lmn__journal_redeem(struct lmn__journal *journal,
                                     const struct lmn__receipt *receipt, struct lmn_error *err)
 {
     const struct lmn__receipt_pages *pages = receipt->pages.item;
     const struct lmn__receipt_hold *hold = receipt->holds.item;
     const struct lmn__receipt_payloads *payloads = receipt->payloads.item;
+    const struct lmn__receipt_payloads *kept = receipt->kept.item;
     enum lmn_status st = LMN_OK;
 
+    for (size_t i = 0; st == LMN_OK && i < receipt->kept.count; i++)
+        st = check_kept(journal, receipt, &kept[i], err);
     for (int take = 0; st == LMN_OK && take < 2; take++) {
         for (size_t i = 0; st == LMN_OK && i < receipt->pages.count; i++)
             st = look_up(journal, receipt, LMN__GRANT_PAGES, pages[i].position, pages[i].bytes,

@@ -250,6 +250,7 @@ static void result(struct lmn__machine *machine, const struct lmn__event *event)
     lmn__machine_worker_of(machine, event->slot)->deaths = 0;
     if (event->failed_count < event->rows.count)
         machine->killed_in_a_row = 0;
+    lmn__first_result(machine, part.unit, event->rows.count, event->bytes);
     lmn__machine_judge(machine, machine->unit[part.unit].fill, event->rows.count,
                        event->failed_count);
 }
@@ -326,8 +327,12 @@ static void committed(struct lmn__machine *machine, const struct lmn__event *eve
     for (uint64_t i = 0; i < machine->commit_count; i++) {
         struct lmn__unit *unit = &machine->unit[machine->commit_unit[i]];
 
-        unit->state = LMN__UNIT_COMMITTED;
-        machine->counts.committed += unit->row_count;
+        machine->counts.committed +=
+            (unit->state == LMN__UNIT_FIRST ? unit->durable : unit->row_count) - unit->settled;
+        if (unit->state == LMN__UNIT_FIRST)
+            lmn__first_end(machine, machine->commit_unit[i]);
+        else
+            unit->state = LMN__UNIT_COMMITTED;
     }
     machine->committing = false;
     machine->commit_count = 0;

@@ -21,11 +21,16 @@
  * in calls of half the size, until a single row stands alone. A single row that ends its worker
  * `row_deaths_max` times, the last time with no other call in the same process, is a failed cell.
  *
+ * The first unit may have a first part: rows that are given out before the others of the unit, a
+ * share to each slot. Where their first result shows that the unit becomes large, the others wait
+ * until the first part is committed by itself; where it does not, the part is forgotten.
+ *
  * Invariants, at every moment:
  *
  *   1. A row is committed at most once, and never without a durable receipt.
  *   2. A row with a receipt is in no task.
- *   3. A unit is committed only when every one of its rows has a durable receipt.
+ *   3. A unit is committed only when every one of its rows has a durable receipt; its first part
+ *      when every row of that has one, and no other row of the unit has ever been given out.
  *   4. Without new events of failure, the actions lead to the end of the job.
  *   5. planned = pending + running + accepted + checkpointed, and committed <= checkpointed.
  */
@@ -82,7 +87,8 @@ enum lmn__event_kind {
     LMN__EVENT_TASK_DONE,     /* slot, task: the slot is free; rows of the task that were in no
                                  result, after STOP_SLOT, are pending again */
     LMN__EVENT_TASK_FAILED,   /* slot, task: as TASK_DONE, and the policy says that the job fails */
-    LMN__EVENT_COMMITTED,     /* commit: its units, but those dropped meanwhile, are in a version */
+    LMN__EVENT_COMMITTED,     /* commit: its units, but those dropped meanwhile, are in a version,
+                                 or the first part of one is */
     LMN__EVENT_COMMIT_FAILED, /* commit: the job fails; what has receipts stays */
     LMN__EVENT_STOP,          /* checkpoint what runs, commit what is whole, end resumable */
     LMN__EVENT_FAIL           /* the engine or the journal cannot go on: nothing more is accepted
@@ -97,6 +103,7 @@ struct lmn__event {
     uint64_t task;
     struct lmn__ordinals rows; /* RESULT: of the unit */
     uint64_t failed_count;     /* RESULT: how many of them failed */
+    uint64_t bytes;            /* RESULT: about what the rows take */
     uint64_t receipt;
     uint64_t commit;
 };
@@ -179,7 +186,11 @@ struct lmn__machine_unit {
     uint64_t row_count;
     const struct lmn__ordinals *done; /* rising: rows that have durable receipts already */
     uint64_t done_count;
-    uint64_t done_failed; /* how many of those rows are failed cells */
+    uint64_t done_failed;     /* how many of those rows are failed cells */
+    uint64_t first_rows;      /* of the first part; 0: none. For the machine's first unit, of which
+                                 nothing is done */
+    uint64_t first_bytes_min; /* what the unit takes, by its first result, is at least that: the
+                                 first part is committed by itself */
 };
 
 /*
@@ -187,7 +198,8 @@ struct lmn__machine_unit {
  * what follows from it is told by the next lmn__machine_tell(). *unit_out is its number, counted
  * from 0.
  *
- * LMN_E_INVALID  `done` does not rise or leaves the unit, or there is no such fill
+ * LMN_E_INVALID  `done` does not rise or leaves the unit, there is no such fill, or a first part
+ *                where there may be none
  */
 LMN_MUST_USE enum lmn_status lmn__machine_add_unit(struct lmn__machine *machine,
                                                    const struct lmn__machine_unit *unit,
@@ -232,6 +244,9 @@ uint64_t lmn__machine_wake_ns(const struct lmn__machine *machine);
  * is over or a unit is dropped. */
 const uint64_t *lmn__machine_commit_units(const struct lmn__machine *machine, uint64_t commit,
                                           uint64_t *count_out);
+
+/* Does the commit that is under way take only the first part of this unit? */
+bool lmn__machine_is_part(const struct lmn__machine *machine, uint64_t unit);
 
 struct lmn__machine_counts lmn__machine_counts(const struct lmn__machine *machine);
 

@@ -8,6 +8,9 @@
  * takes a slot some milliseconds. Each task costs syncs: where rows are cheap the fraction is
  * large.
  *
+ * Of a first part each slot is given a share, and rows behind it wait until it is settled what
+ * becomes of it.
+ *
  * A row that runs alone has a whole process: with several slots to a worker, one worker gets
  * nothing else until its slots are idle and the row has run.
  */
@@ -49,14 +52,16 @@ static uint64_t task_rows(const struct lmn__machine *machine)
     return rows;
 }
 
-/* A part of a run, or all of it where little would be left. */
-static struct lmn__ordinals cut(const struct lmn__machine *machine, struct lmn__ordinals *run)
+/* A part of a run, or all of it where little would be left; not more than `most` rows. */
+static struct lmn__ordinals cut(const struct lmn__machine *machine, struct lmn__ordinals *run,
+                                uint64_t most)
 {
     uint64_t rows = task_rows(machine);
     struct lmn__ordinals part = *run;
 
     if (run->count > rows + (machine->options.task_rows_max > 0 ? 0 : rows / 2))
         part.count = rows;
+    part.count = lmn__min_u64(part.count, most);
     run->first += part.count;
     run->count -= part.count;
     return part;
@@ -72,7 +77,7 @@ static bool take_again(struct lmn__machine *machine, struct lmn__again_queue *qu
         if (machine->unit[todo_out->unit].state == LMN__UNIT_DROPPED)
             continue;
         if (!todo_out->suspect) {
-            todo_out->rows = cut(machine, &rest.rows);
+            todo_out->rows = cut(machine, &rest.rows, UINT64_MAX);
             if (rest.rows.count > 0)
                 lmn__again_push(queue, &rest);
         }
@@ -84,13 +89,20 @@ static bool take_again(struct lmn__machine *machine, struct lmn__again_queue *qu
 /* Rows that were never given out. */
 static bool take_run(struct lmn__machine *machine, struct lmn__again *todo_out)
 {
-    for (; machine->cursor < machine->unit_count; machine->cursor++) {
-        struct lmn__unit *unit = &machine->unit[machine->cursor];
+    bool waits = false;
 
-        if (unit->state == LMN__UNIT_DROPPED || unit->run == unit->run_end)
+    for (uint64_t i = machine->cursor; i < machine->unit_count; i++) {
+        struct lmn__unit *unit = &machine->unit[i];
+        bool given_out = unit->state == LMN__UNIT_DROPPED || unit->run == unit->run_end;
+        uint64_t most = given_out ? 0
+                                  : lmn__first_rows_max(machine, i, machine->run[unit->run].first);
+
+        waits = waits || !given_out;
+        machine->cursor = waits ? machine->cursor : i + 1;
+        if (most == 0)
             continue;
-        *todo_out = (struct lmn__again){ .unit = machine->cursor,
-                                         .rows = cut(machine, &machine->run[unit->run]) };
+        *todo_out = (struct lmn__again){ .unit = i,
+                                         .rows = cut(machine, &machine->run[unit->run], most) };
         if (machine->run[unit->run].count == 0)
             unit->run++;
         return true;

@@ -4,7 +4,7 @@
  *
  * A unit is whole when all its rows have durable receipts. One commit is under way at a time. While
  * the job runs, whole units wait for the interval to pass or for their number to be reached; at the
- * end of the job they wait for nothing.
+ * end of the job they wait for nothing, nor do they with a first part, which never waits.
  *
  * The job is over when nothing runs, nothing is on the way into the journal, and nothing can be
  * committed. After LMN__EVENT_FAIL only the commit under way is waited for.
@@ -46,9 +46,14 @@ void lmn__machine_unit_check(struct lmn__machine *machine, uint64_t number)
 {
     struct lmn__unit *unit = &machine->unit[number];
 
-    if (unit->state != LMN__UNIT_OPEN || unit->durable < unit->row_count)
+    if (unit->state != LMN__UNIT_OPEN)
         return;
-    unit->state = LMN__UNIT_WHOLE;
+    if (unit->durable == unit->row_count)
+        unit->state = LMN__UNIT_WHOLE;
+    else if (lmn__first_is_whole(machine, number))
+        unit->state = LMN__UNIT_FIRST;
+    else
+        return;
     machine->whole[machine->whole_count++] = number;
 }
 
@@ -69,6 +74,9 @@ static bool commit_is_due(const struct lmn__machine *machine)
         return true;
     if (machine->ending)
         return false;
+    if (machine->first.state == LMN__FIRST_HELD &&
+        machine->unit[machine->first.unit].state == LMN__UNIT_FIRST)
+        return true;
     if (machine->options.units_per_commit > 0)
         return machine->whole_count >= machine->options.units_per_commit;
     return machine->now_ns - machine->commit_ns >= machine->options.commit_interval_ns;

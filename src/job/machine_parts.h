@@ -19,12 +19,19 @@
 
 #include "job/machine.h"
 
-enum lmn__unit_state { LMN__UNIT_OPEN, LMN__UNIT_WHOLE, LMN__UNIT_COMMITTED, LMN__UNIT_DROPPED };
+enum lmn__unit_state {
+    LMN__UNIT_OPEN,
+    LMN__UNIT_FIRST, /* its first part is to be committed */
+    LMN__UNIT_WHOLE,
+    LMN__UNIT_COMMITTED,
+    LMN__UNIT_DROPPED
+};
 
 struct lmn__unit {
     uint64_t row_count;
     uint64_t pending, running, accepted, durable; /* rows; their sum is row_count */
     uint64_t failed;                              /* of the durable ones */
+    uint64_t settled, settled_failed;             /* of both: committed as the first part */
     uint64_t run, run_end;                        /* in machine->runs: never given out */
     uint32_t fill;
     enum lmn__unit_state state;
@@ -82,6 +89,19 @@ struct lmn__fill_results {
     uint64_t rows, failed;
 };
 
+enum lmn__first_state {
+    LMN__FIRST_NONE, /* there is no first part, or it is committed or forgotten */
+    LMN__FIRST_OPEN, /* no result of it was told */
+    LMN__FIRST_HELD  /* the other rows of its unit wait until it is committed */
+};
+
+/* The first part of the first unit: its rows below `rows`. */
+struct lmn__first {
+    enum lmn__first_state state;
+    uint64_t unit, rows;
+    uint64_t bytes_min;
+};
+
 struct lmn__machine {
     struct lmn_env *env;
     struct lmn__machine_options options;
@@ -112,6 +132,7 @@ struct lmn__machine {
     struct lmn__pending_receipt *receipt; /* a ring: number modulo room, a power of two */
     uint64_t receipt_head, receipt_end, receipt_room; /* numbers from head to before end */
     struct lmn__fill_results *fill;
+    struct lmn__first first;
 
     uint64_t *whole; /* units to be committed */
     uint64_t whole_count;
@@ -168,6 +189,21 @@ struct lmn__pending_receipt *lmn__machine_receipt_take(struct lmn__machine *mach
 void lmn__machine_assign(struct lmn__machine *machine);
 /* The slot has no task any more. */
 void lmn__machine_slot_free(struct lmn__machine *machine, uint32_t slot);
+
+/* machine_first.c: may the next unit have this first part? It is added. */
+LMN_MUST_USE enum lmn_status lmn__first_check(const struct lmn__machine *machine,
+                                              const struct lmn__machine_unit *given,
+                                              struct lmn_error *err);
+void lmn__first_add(struct lmn__machine *machine, const struct lmn__machine_unit *given);
+/* A result of rows of a unit was accepted. */
+void lmn__first_result(struct lmn__machine *machine, uint64_t unit, uint64_t row_count,
+                       uint64_t bytes);
+/* How many rows of a unit, from this one on, may be given out at once; UINT64_MAX: any number. */
+uint64_t lmn__first_rows_max(const struct lmn__machine *machine, uint64_t unit, uint64_t row);
+/* Rows of a unit have become durable: is its first part to be committed? */
+bool lmn__first_is_whole(struct lmn__machine *machine, uint64_t unit);
+/* It is committed, or its unit has left the plan. */
+void lmn__first_end(struct lmn__machine *machine, uint64_t unit);
 
 /* machine_death.c: a worker has died; one that is not known to live is ignored. */
 void lmn__machine_bury(struct lmn__machine *machine, uint32_t worker);

@@ -109,6 +109,8 @@ enum lmn_status lmn__machine_add_unit(struct lmn__machine *machine,
     *unit_out = machine->unit_count;
     st = done_check(machine, given, &done_rows, err);
     if (st == LMN_OK)
+        st = lmn__first_check(machine, given, err);
+    if (st == LMN_OK)
         st = units_reserve(machine, err);
     if (st == LMN_OK)
         st = runs_reserve(machine, given->done_count + 1, err);
@@ -131,6 +133,7 @@ enum lmn_status lmn__machine_add_unit(struct lmn__machine *machine,
     machine->counts.pending += unit->pending;
     machine->counts.checkpointed += unit->durable;
     machine->counts.failed += unit->failed;
+    lmn__first_add(machine, given);
     lmn__machine_unit_check(machine, machine->unit_count++);
     return LMN_OK;
 }
@@ -159,16 +162,17 @@ enum lmn_status lmn__machine_drop_unit(struct lmn__machine *machine, uint64_t nu
     unit = &machine->unit[number];
     if (unit->state == LMN__UNIT_DROPPED)
         return LMN_OK;
-    if (unit->state == LMN__UNIT_WHOLE) {
+    if (unit->state == LMN__UNIT_WHOLE || unit->state == LMN__UNIT_FIRST) {
         machine->whole_count = list_remove(machine->whole, machine->whole_count, number);
         machine->commit_count = list_remove(machine->commit_unit, machine->commit_count, number);
     }
-    counts->planned -= unit->row_count;
+    counts->planned -= unit->row_count - unit->settled;
     counts->pending -= unit->pending;
     counts->running -= unit->running;
     counts->accepted -= unit->accepted;
-    counts->checkpointed -= unit->durable;
-    counts->failed -= unit->failed;
+    counts->checkpointed -= unit->durable - unit->settled;
+    counts->failed -= unit->failed - unit->settled_failed;
+    lmn__first_end(machine, number);
     *unit = (struct lmn__unit){ .state = LMN__UNIT_DROPPED };
     for (uint32_t i = 0; i < machine->slot_count; i++) {
         if (machine->slot[i].busy && machine->slot[i].todo.unit == number)

@@ -45,7 +45,7 @@ void lmn__payloads_deinit(struct lmn__payloads *payloads)
 void lmn__payloads_reset(struct lmn__payloads *payloads, bool same_file)
 {
     lmn__payloads_drop(payloads);
-    payloads->extent_count = payloads->next = payloads->bytes = 0;
+    payloads->extent_count = payloads->next = payloads->bytes = payloads->synced_bytes = 0;
     payloads->failure.status = LMN_OK;
     payloads->stage.len = 0;
     payloads->gathering = false;
@@ -66,8 +66,9 @@ static enum lmn_status add_extent(struct lmn__payloads *payloads, uint64_t posit
         payloads->extent = grown;
         payloads->extent_cap = cap;
     }
-    payloads->extent[payloads->extent_count++] = (struct lmn__payload_extent){ payloads->next,
-                                                                               position, bytes };
+    payloads->extent[payloads->extent_count++] = (struct lmn__payload_extent){
+        .number = payloads->next, .position = position, .bytes = bytes
+    };
     payloads->next += numbers;
     return LMN_OK;
 }
@@ -127,7 +128,7 @@ static enum lmn_status open_stage(struct lmn__payloads *payloads, uint64_t bytes
 static void keep_spare(struct lmn__payloads *payloads, uint64_t position, uint64_t bytes)
 {
     if (bytes > payloads->spare.bytes)
-        payloads->spare = (struct lmn__payload_extent){ 0, position, bytes };
+        payloads->spare = (struct lmn__payload_extent){ .position = position, .bytes = bytes };
 }
 
 /* A place of its own: what is left over, if that is `bytes` or more, or so much as is wanted. */
@@ -423,6 +424,23 @@ enum lmn_status lmn__payloads_put(struct lmn__payloads *payloads, const void *da
     return st;
 }
 
+enum lmn_status lmn__payloads_adopt(struct lmn__payloads *payloads, uint64_t base,
+                                    uint64_t position, uint64_t bytes,
+                                    struct lmn__payload *payload_out, struct lmn_error *err)
+{
+    struct lmn__payload_extent *extent;
+    enum lmn_status st = add_extent(payloads, position, bytes, bytes, err);
+
+    *payload_out = (struct lmn__payload){ 0 };
+    if (st != LMN_OK)
+        return st;
+    extent = &payloads->extent[payloads->extent_count - 1];
+    extent->adopted = true;
+    extent->base = base;
+    *payload_out = (struct lmn__payload){ extent->number, bytes };
+    return LMN_OK;
+}
+
 enum lmn_status lmn__payloads_settle(struct lmn__payloads *payloads, struct lmn_error *err)
 {
     if (payloads->way != LMN__PAYLOAD_NONE)
@@ -435,25 +453,32 @@ enum lmn_status lmn__payloads_settle(struct lmn__payloads *payloads, struct lmn_
     return payloads->gathering ? flush(payloads, payloads->stage.len, err) : LMN_OK;
 }
 
+/* How many extents begin at `number` or before. */
+static uint64_t extents_upto(const struct lmn__payloads *payloads, uint64_t number)
+{
+    uint64_t low = 0, high = payloads->extent_count;
+
+    while (low < high) {
+        uint64_t middle = low + (high - low) / 2;
+
+        if (payloads->extent[middle].number <= number)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
 enum lmn_status lmn__payloads_position(const struct lmn__payloads *payloads,
                                        struct lmn__payload payload, uint64_t *position_out,
                                        struct lmn_error *err)
 {
     const struct lmn__payload_extent *extent = payloads->extent;
-    uint64_t low = 0, high = payloads->extent_count, offset = 0, bytes = 0;
+    uint64_t low = extents_upto(payloads, payload.number), high, offset = 0, bytes = 0;
 
     *position_out = 0;
     if (payload.bytes == 0)
         return LMN_OK;
-    /* The first extent whose number is larger. */
-    while (low < high) {
-        uint64_t middle = low + (high - low) / 2;
-
-        if (extent[middle].number <= payload.number)
-            low = middle + 1;
-        else
-            high = middle;
-    }
     if (low != 0) {
         offset = payload.number - extent[low - 1].number;
         bytes = extent[low - 1].bytes;
@@ -470,4 +495,14 @@ enum lmn_status lmn__payloads_position(const struct lmn__payloads *payloads,
                         (unsigned long long)payload.bytes, (unsigned long long)payload.number);
     *position_out = extent[low - 1].position + offset;
     return LMN_OK;
+}
+
+uint64_t lmn__payloads_base(const struct lmn__payloads *payloads, struct lmn__payload payload)
+{
+    uint64_t upto = extents_upto(payloads, payload.number);
+    const struct lmn__payload_extent *extent = upto != 0 ? &payloads->extent[upto - 1] : NULL;
+
+    if (extent == NULL)
+        return 0;
+    return extent->adopted ? extent->base : extent->position;
 }

@@ -43,6 +43,8 @@ struct lmn__payload_ops {
 /* Space that was granted; `number` is that of its first byte. */
 struct lmn__payload_extent {
     uint64_t number, position, bytes;
+    bool adopted;  /* it was written before; in what was granted at: */
+    uint64_t base; /* of one that is adopted only */
 };
 
 /* A payload: the number of its first byte. */
@@ -60,7 +62,8 @@ struct lmn__payloads {
     struct lmn__payload_extent *extent; /* by rising number */
     uint64_t extent_count, extent_cap;
     uint64_t next;  /* number */
-    uint64_t bytes; /* of all payloads since the reset */
+    uint64_t bytes; /* of all payloads since the reset; those that are adopted do not count */
+    uint64_t synced_bytes; /* of them, those that are durable; kept by whoever syncs the file */
     struct lmn__vec stage;
     bool gathering; /* the stage has an extent: */
     uint64_t stage_extent;
@@ -111,18 +114,30 @@ LMN_MUST_USE enum lmn_status lmn__payloads_put(struct lmn__payloads *payloads, c
                                                size_t len, struct lmn__payload *payload_out,
                                                struct lmn_error *err);
 
+/*
+ * Take in a payload that is in the file already, in what was granted at `base`: it has a number
+ * like one that was written here. None is being written.
+ */
+LMN_MUST_USE enum lmn_status lmn__payloads_adopt(struct lmn__payloads *payloads, uint64_t base,
+                                                 uint64_t position, uint64_t bytes,
+                                                 struct lmn__payload *payload_out,
+                                                 struct lmn_error *err);
+
 /* Write what was gathered. None is being written. Answers the first failure of the store. */
 LMN_MUST_USE enum lmn_status lmn__payloads_settle(struct lmn__payloads *payloads,
                                                   struct lmn_error *err);
 
 /*
- * The position in the file of `bytes` bytes from a number on.
+ * The position in the file of `bytes` bytes from a number on, once they are settled.
  *
  * LMN_E_INVALID  no payload has them
  */
 LMN_MUST_USE enum lmn_status lmn__payloads_position(const struct lmn__payloads *payloads,
                                                     struct lmn__payload payload,
                                                     uint64_t *position_out, struct lmn_error *err);
+
+/* Where the space of a payload that has a position was granted. */
+uint64_t lmn__payloads_base(const struct lmn__payloads *payloads, struct lmn__payload payload);
 
 /* Forget everything: numbers begin again, in the same file or in another. */
 void lmn__payloads_reset(struct lmn__payloads *payloads, bool same_file);

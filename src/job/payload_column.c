@@ -55,23 +55,8 @@ struct lmn__payload lmn__payload_at(const struct ArrowArray *column, uint64_t sl
                                   word_at(column->children[SIZE], slot) };
 }
 
-/* A buffer of the array, zeroed. */
-static enum lmn_status add_buffer(struct lmn_env *env, struct ArrowArray *array, uint32_t which,
-                                  size_t bytes, struct lmn_error *err)
-{
-    struct lmn__block *block;
-    enum lmn_status st = lmn__block_new(env->pool, bytes + 1, &block, err);
-
-    if (st != LMN_OK)
-        return st;
-    memset(block->data, 0, bytes + 1);
-    lmn__adopt_buffer(array, which, block, block->data);
-    return LMN_OK;
-}
-
-/* `count` slots, all null. */
-static enum lmn_status new_column(struct lmn_env *env, uint64_t count, struct ArrowArray *array_out,
-                                  struct lmn_error *err)
+enum lmn_status lmn__payload_column_new(struct lmn_env *env, uint64_t count,
+                                        struct ArrowArray *array_out, struct lmn_error *err)
 {
     enum lmn_status st = lmn__adopt_new(env, 1, 2, false, array_out, err);
 
@@ -79,11 +64,11 @@ static enum lmn_status new_column(struct lmn_env *env, uint64_t count, struct Ar
         return st;
     array_out->length = (int64_t)count;
     array_out->null_count = -1;
-    st = add_buffer(env, array_out, 0, lmn__bits_bytes(count), err);
+    st = lmn__adopt_zeros(env, array_out, 0, lmn__bits_bytes(count), err);
     for (int k = 0; st == LMN_OK && k < 2; k++) {
         st = lmn__adopt_new(env, 2, 0, false, array_out->children[k], err);
         if (st == LMN_OK)
-            st = add_buffer(env, array_out->children[k], 1, count * sizeof(uint64_t), err);
+            st = lmn__adopt_zeros(env, array_out->children[k], 1, count * sizeof(uint64_t), err);
         if (st == LMN_OK)
             array_out->children[k]->length = (int64_t)count;
     }
@@ -97,6 +82,13 @@ static void put_word(const struct ArrowArray *child, uint64_t slot, uint64_t wor
     lmn__store_u64((uint8_t *)(uintptr_t)child->buffers[1] + slot * sizeof word, word);
 }
 
+void lmn__payload_column_set(struct ArrowArray *array, uint64_t slot, struct lmn__payload payload)
+{
+    lmn__bit_set((uint8_t *)(uintptr_t)array->buffers[0], slot);
+    put_word(array->children[NUMBER], slot, payload.number);
+    put_word(array->children[SIZE], slot, payload.bytes);
+}
+
 enum lmn_status lmn__payload_column_write(struct lmn__payloads *payloads,
                                           const struct ArrowArray *column, uint64_t first,
                                           uint64_t count, struct ArrowArray *array_out,
@@ -104,7 +96,7 @@ enum lmn_status lmn__payload_column_write(struct lmn__payloads *payloads,
 {
     static const struct lmn__layout layout = { .kind = LMN__LAYOUT_VARIABLE, .bits = 64 };
     bool placed = lmn__payload_is_placed(column);
-    enum lmn_status st = new_column(payloads->env, first + count, array_out, err);
+    enum lmn_status st = lmn__payload_column_new(payloads->env, first + count, array_out, err);
 
     if (st != LMN_OK)
         return st;
@@ -120,9 +112,7 @@ enum lmn_status lmn__payload_column_write(struct lmn__payloads *payloads,
             bytes = lmn__view_bytes(&layout, column, i);
             st = lmn__payloads_put(payloads, bytes.data, bytes.len, &payload, err);
         }
-        lmn__bit_set((uint8_t *)(uintptr_t)array_out->buffers[0], i);
-        put_word(array_out->children[NUMBER], i, payload.number);
-        put_word(array_out->children[SIZE], i, payload.bytes);
+        lmn__payload_column_set(array_out, i, payload);
     }
     if (st != LMN_OK)
         lmn__array_release(array_out);

@@ -27,6 +27,14 @@ static inline bool lmn__payload_is_placed(const struct ArrowArray *column)
 /* One slot that is not null, counted without the array's own offset. */
 struct lmn__payload lmn__payload_at(const struct ArrowArray *column, uint64_t slot);
 
+/* `count` slots, all null. The caller releases *array_out. */
+LMN_MUST_USE enum lmn_status lmn__payload_column_new(struct lmn_env *env, uint64_t count,
+                                                     struct ArrowArray *array_out,
+                                                     struct lmn_error *err);
+
+/* Let a slot of a column that was made here be a payload. */
+void lmn__payload_column_set(struct ArrowArray *array, uint64_t slot, struct lmn__payload payload);
+
 /*
  * Make slots [0, first + count) of a blob column a column of numbers and sizes; those before
  * `first` are null. Bytes are written. The caller releases *array_out.

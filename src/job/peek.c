@@ -5,12 +5,16 @@
  */
 #include "job/peek.h"
 
+#include <nanoarrow/nanoarrow.h>
+#include <string.h>
+
 #include "arrow/compose.h"
 #include "arrow/gather.h"
 #include "base/error.h"
 #include "base/math.h"
 #include "job/hold.h"
 #include "job/journal_parts.h"
+#include "table/refill.h"
 #include "table/row_columns.h"
 #include "table/snapshot.h"
 
@@ -196,7 +200,7 @@ static enum lmn_status make_piece(const struct peek *peek, const struct rows *ro
                           peek->shown.arrow.children[i]->name);
     }
     if (st == LMN_OK)
-        st = lmn__row_columns_make(rows->reader, ids, rows->each, rows->count,
+        st = lmn__row_columns_make(rows->reader, NULL, ids, rows->each, rows->count,
                                    &piece->children[peek->output_count], err);
     if (st != LMN_OK)
         lmn__array_release(piece);
@@ -303,14 +307,57 @@ static enum lmn_status join(const struct peek *peek, struct ArrowArray *array_ou
     return st;
 }
 
+/* The refill of a column, which is on top level as all that functions fill; NULL without one. */
+static const struct lmn__node *find_refill(const struct lmn__schema *schema, const char *column)
+{
+    for (const struct lmn__node *node = schema->top; node != NULL; node = node->next) {
+        if (strcmp(node->name, column) == 0)
+            return lmn__refill_of(schema, node);
+    }
+    return NULL;
+}
+
+/* The fill's columns, which are those named `output` or their refills. */
+static enum lmn_status find_columns(struct peek *peek, const struct lmn__fill_key *key,
+                                    const char *const *output, struct lmn_error *err)
+{
+    struct lmn__manifest *manifest = peek->snapshot->manifest;
+    const struct lmn__node *first = find_refill(&manifest->schema, output[0]);
+    bool beside = first != NULL && first->field->id == key->field_id;
+    const char **name = lmn__calloc(peek->env, peek->output_count, sizeof *name);
+    enum lmn_status st;
+
+    if (name == NULL)
+        return lmn__no_memory(err, "names of columns", peek->output_count * sizeof *name);
+    for (uint32_t i = 0; i < peek->output_count; i++) {
+        const struct lmn__node *refill = beside ? find_refill(&manifest->schema, output[i]) : NULL;
+
+        name[i] = refill != NULL ? refill->name : output[i];
+    }
+    st = lmn__fill_columns_init(&peek->columns, manifest, name, peek->output_count, key->field_id,
+                                err);
+    lmn__free(peek->env, name);
+    return st;
+}
+
+/* The columns by the names that they are known by, also those of refills. */
+static enum lmn_status name_columns(const struct peek *peek, const char *const *output,
+                                    struct ArrowSchema *schema, struct lmn_error *err)
+{
+    for (uint32_t i = 0; i < peek->output_count; i++) {
+        if (ArrowSchemaSetName(schema->children[i], output[i]) != NANOARROW_OK)
+            return lmn__no_memory(err, "the name of a column", strlen(output[i]));
+    }
+    return LMN_OK;
+}
+
 static enum lmn_status peek_open(struct peek *peek, const struct lmn__fill_key *key,
                                  const char *const *output, struct lmn_error *err)
 {
     enum lmn_status st = lmn__snapshot_open(peek->table, &peek->snapshot, err);
 
     if (st == LMN_OK)
-        st = lmn__fill_columns_init(&peek->columns, peek->snapshot->manifest, output,
-                                    peek->output_count, key->field_id, err);
+        st = find_columns(peek, key, output, err);
     if (st == LMN_OK)
         st = lmn__projection_init_nodes(&peek->shown, peek->env, &peek->snapshot->manifest->schema,
                                         peek->columns.node, peek->output_count, true, err);
@@ -348,6 +395,8 @@ enum lmn_status lmn__peek(struct lmn_table *table, const struct lmn__fill_key *k
         st = add_fragment(&peek, fragment_id, layout, err);
     if (st == LMN_OK)
         st = lmn__row_columns_schema(&peek.shown, ids, schema_out, err);
+    if (st == LMN_OK)
+        st = name_columns(&peek, output, schema_out, err);
     if (st == LMN_OK)
         st = join(&peek, array_out, err);
     if (st != LMN_OK && schema_out->release != NULL)

@@ -15,7 +15,8 @@
 
 /*
  * Up to `rows_max` rows: a struct array of the columns `output` of the fill and, behind them,
- * "_rowid". Rows that are deleted, or whose fragment others have replaced, are left out. The caller
+ * "_rowid". A fill that computes the columns again, in their refills, is shown by the names of the
+ * columns. Rows that are deleted, or whose fragment others have replaced, are left out. The caller
  * releases both.
  *
  * LMN_E_NOT_FOUND    a column was dropped, or nothing fills it

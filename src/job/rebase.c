@@ -17,6 +17,7 @@
 #include "format/reader.h"
 #include "job/assemble.h"
 #include "job/journal_parts.h"
+#include "job/moved.h"
 #include "job/recover.h"
 #include "job/relocate.h"
 #include "job/sink.h"
@@ -301,23 +302,27 @@ static enum lmn_status list_units(const struct rebase *rebase, bool gone, struct
     return LMN_OK;
 }
 
-/* Retire units, and remove their pages files. */
+/* Retire units, and remove their pages files unless results that are kept may name them. */
 static enum lmn_status retire_units(const struct rebase *rebase, const struct units *units,
                                     struct lmn_error *err)
 {
     struct lmn__journal *journal = rebase->options->journal;
     struct lmn_store *store = rebase->options->table->store;
+    bool kept = true; /* results are, which may name what is there */
     enum lmn_status st = lmn__journal_retire_all(journal, units->fragment_id, units->layout,
                                                  units->count, err);
 
     if (st == LMN_OK)
         st = lmn__journal_sync(journal, err);
+    if (st == LMN_OK)
+        st = lmn__moved_matters(store, lmn__journal_dir(journal), &kept, err);
     for (uint64_t i = 0; st == LMN_OK && i < units->count; i++) {
         char path[LMN__FILL_PATH_BYTES];
 
         lmn__fill_path(lmn__journal_dir(journal), LMN__GRANT_PAGES, units->fragment_id[i],
                        units->layout[i], path);
-        (void)store->ops->remove(store, path, NULL);
+        if (!kept)
+            (void)store->ops->remove(store, path, NULL);
         lmn__segment_files_remove(store, journal, units->fragment_id[i], units->layout[i]);
     }
     return st;

@@ -3,7 +3,7 @@
  *     Receipt { uint64 fragment_id = 1, layout = 2; repeated uint64 first = 3, count = 4;
  *               uint64 row_count = 5, failed_count = 6; repeated Pages pages = 7;
  *               repeated Hold holds = 8; repeated Error errors = 9; bool segments = 10;
- *               repeated Payloads payloads = 11; }
+ *               repeated Payloads payloads = 11, kept = 12; }
  *     Pages   { uint32 column = 1; uint64 position = 2, bytes = 3; bytes descriptor = 4; }
  *     Hold    { uint64 position = 1, bytes = 2, checksum = 3; repeated uint64 column = 4; }
  *     Error   { uint64 row = 1; bytes record = 2; }
@@ -70,9 +70,11 @@ static const struct lmn__pb_field receipt_fields[] = {
     { 10, LMN__PB_BOOL, 0, offsetof(struct lmn__receipt, segments), 0, NULL },
     { 11, LMN__PB_MESSAGE, LMN__PB_REPEATED, offsetof(struct lmn__receipt, payloads), 0,
       &payloads_message },
+    { 12, LMN__PB_MESSAGE, LMN__PB_REPEATED, offsetof(struct lmn__receipt, kept), 0,
+      &payloads_message },
 };
 const struct lmn__pb_message lmn__receipt_message = { "Receipt", receipt_fields,
-                                                      11,        sizeof(struct lmn__receipt),
+                                                      12,        sizeof(struct lmn__receipt),
                                                       0,         false };
 
 /* Ranges that rise, do not touch beyond the last row, and are as many rows as it says. */
@@ -152,12 +154,12 @@ static enum lmn_status check_columns(const struct lmn__receipt *receipt, uint32_
     return st;
 }
 
-static enum lmn_status check_payloads(const struct lmn__receipt *receipt, struct lmn_error *err)
+static enum lmn_status check_payloads(const struct lmn__pb_list *list, struct lmn_error *err)
 {
-    const struct lmn__receipt_payloads *payloads = receipt->payloads.item;
+    const struct lmn__receipt_payloads *payloads = list->item;
     enum lmn_status st = LMN_OK;
 
-    for (size_t i = 0; st == LMN_OK && i < receipt->payloads.count; i++)
+    for (size_t i = 0; st == LMN_OK && i < list->count; i++)
         st = check_place(payloads[i].position, payloads[i].bytes, err);
     return st;
 }
@@ -194,7 +196,9 @@ enum lmn_status lmn__receipt_decode(struct lmn__span bytes, uint32_t column_coun
     if (st == LMN_OK)
         st = check_columns(receipt_out, column_count, arena, err);
     if (st == LMN_OK)
-        st = check_payloads(receipt_out, err);
+        st = check_payloads(&receipt_out->payloads, err);
+    if (st == LMN_OK)
+        st = check_payloads(&receipt_out->kept, err);
     if (st == LMN_OK)
         st = check_errors(receipt_out, err);
     return st;

@@ -31,7 +31,10 @@ struct lmn__receipt_hold {
     struct lmn__pb_u64s column;
 };
 
-/* Payloads of blobs in the fragment's pages file; the hold says which of them belongs to a row. */
+/*
+ * Payloads of blobs in the fragment's pages file; the hold says which of them belongs to a row.
+ * Those of results that were kept lie in what was granted to whoever kept them.
+ */
 struct lmn__receipt_payloads {
     uint64_t position, bytes; /* what was granted */
 };
@@ -55,6 +58,7 @@ struct lmn__receipt {
     struct lmn__pb_list errors;   /* struct lmn__receipt_error */
     bool segments;                /* what was granted is in objects of its own; see sink.h */
     struct lmn__pb_list payloads; /* struct lmn__receipt_payloads */
+    struct lmn__pb_list kept;     /* the same of results that were kept; see kept_blobs.h */
 };
 extern const struct lmn__pb_message lmn__receipt_message;
 

@@ -11,6 +11,7 @@
 
 #include "job/assemble.h"
 #include "job/journal_parts.h"
+#include "job/moved.h"
 #include "job/unit_file.h"
 #include "table/fragment_writer.h"
 
@@ -67,7 +68,11 @@ void lmn__segment_files_remove(struct lmn_store *store, const struct lmn__journa
 {
     static const char *const kind[] = { "hold", "pages" };
     struct removal removal = { .store = store, .dir = lmn__journal_dir(journal) };
+    bool kept;
 
+    /* Results that were kept may name them. */
+    if (lmn__moved_matters(store, removal.dir, &kept, NULL) != LMN_OK || kept)
+        return;
     for (int i = 0; i < 2; i++) {
         snprintf(removal.prefix, sizeof removal.prefix, "%" PRIu64 "-%016" PRIx64 ".%s.",
                  fragment_id, layout, kind[i]);
@@ -157,9 +162,10 @@ static enum lmn_status check_pages(const struct lmn__assemble_options *options,
     lmn__fill_path(lmn__journal_dir(options->journal), LMN__GRANT_PAGES, fragment_id, layout, path);
     st = store->ops->stat(store, path, &stat, err);
     *gone_out = st == LMN_E_NOT_FOUND;
-    if (*gone_out)
-        st = lmn__journal_retire(options->journal, fragment_id, layout, err);
-    return st;
+    if (!*gone_out)
+        return st;
+    st = lmn__moved_lost(options->journal, fragment_id, layout, err);
+    return st == LMN_OK ? lmn__journal_retire(options->journal, fragment_id, layout, err) : st;
 }
 
 enum lmn_status lmn__assemble_recover(const struct lmn__assemble_options *options,

@@ -16,7 +16,10 @@ LMN_MUST_USE enum lmn_status lmn__published_take_back(struct lmn_store *store,
                                                       const struct lmn__published *published,
                                                       struct lmn_error *err);
 
-/* Remove the segments of a fragment whose receipts are retired. What cannot be removed stays. */
+/*
+ * Remove the segments of a fragment whose receipts are retired. What cannot be removed stays, and
+ * so do all of them where results are kept, which may name them.
+ */
 void lmn__segment_files_remove(struct lmn_store *store, const struct lmn__journal *journal,
                                uint64_t fragment_id, uint64_t layout);
 

@@ -38,6 +38,18 @@ void lmn__page_sink_close(struct lmn__page_sink *sink)
     lmn__free(env, sink);
 }
 
+void lmn__page_sink_begin(struct lmn__page_sink *sink, uint64_t parts)
+{
+    if (sink->parts == parts)
+        return;
+    sink->parts = parts;
+    if (sink->pages != NULL)
+        sink->store->ops->close(sink->pages);
+    sink->pages = NULL;
+    if (sink->payloads.env != NULL)
+        lmn__payloads_reset(&sink->payloads, false);
+}
+
 bool lmn__sink_is_blob(const struct lmn__page_sink *sink, uint32_t column)
 {
     return lmn_pages_positional(sink->schema.children[column]);

@@ -41,6 +41,10 @@ LMN_MUST_USE enum lmn_status lmn__page_sink_open(const struct lmn__page_sink_opt
 /* NULL is ignored. */
 void lmn__page_sink_close(struct lmn__page_sink *sink);
 
+/* Rows are about to come of a fragment of which `parts` parts are committed; each part has a pages
+ * file of its own, which nobody writes to after its commit. */
+void lmn__page_sink_begin(struct lmn__page_sink *sink, uint64_t parts);
+
 /*
  * The payloads of blobs (payload.h) that the rows of the next lmn__page_sink_write() may name, for
  * a fragment; NULL when no column holds blobs. They live as long as the sink, and begin anew with

@@ -4,6 +4,7 @@
  * and sizes in their place.
  */
 #include "arrow/compose.h"
+#include "base/math.h"
 #include "job/journal_parts.h"
 #include "job/payload_column.h"
 #include "job/sink_parts.h"
@@ -93,22 +94,41 @@ static enum lmn_status place_columns(struct lmn__sink_writing *writing,
     return st;
 }
 
+/* Note where a payload is that was kept: in the pages file, or in an object that others may share.
+ */
+static void list_kept(const struct lmn__page_sink *sink, const struct lmn__payload_extent *extent,
+                      struct lmn__receipt_payloads *item, size_t *count)
+{
+    uint64_t first = sink->place == &lmn__sink_segments ? extent->base : extent->position;
+    uint64_t bytes = extent->position + extent->bytes - first;
+
+    if (*count != 0 && item[*count - 1].position == first)
+        item[*count - 1].bytes = lmn__max_u64(item[*count - 1].bytes, bytes);
+    else
+        item[(*count)++] = (struct lmn__receipt_payloads){ first, bytes };
+}
+
 /* The grants that payloads are in. */
 static enum lmn_status list_payloads(struct lmn__sink_writing *writing, struct lmn_error *err)
 {
     const struct lmn__payloads *payloads = &writing->sink->payloads;
     struct lmn__receipt_payloads *item = lmn__arena_array(&writing->arena, payloads->extent_count,
                                                           sizeof *item);
-    size_t count = 0;
+    struct lmn__receipt_payloads *kept = lmn__arena_array(&writing->arena, payloads->extent_count,
+                                                          sizeof *kept);
+    size_t count = 0, kept_count = 0;
 
-    if (item == NULL)
+    if (item == NULL || kept == NULL)
         return lmn__arena_fail(&writing->arena, "a receipt", err);
     for (uint64_t i = 0; i < payloads->extent_count; i++) {
-        if (payloads->extent[i].bytes != 0)
+        if (payloads->extent[i].adopted)
+            list_kept(writing->sink, &payloads->extent[i], kept, &kept_count);
+        else if (payloads->extent[i].bytes != 0)
             item[count++] = (struct lmn__receipt_payloads){ payloads->extent[i].position,
                                                             payloads->extent[i].bytes };
     }
     writing->receipt.payloads = (struct lmn__pb_list){ item, count };
+    writing->receipt.kept = (struct lmn__pb_list){ kept, kept_count };
     return LMN_OK;
 }
 

@@ -45,6 +45,7 @@ struct lmn__page_sink {
     struct lmn__store_file *hold;
     struct lmn__store_file *pages; /* of: */
     uint64_t pages_fragment, pages_layout;
+    uint64_t parts;                /* committed before */
     struct lmn__payloads payloads; /* not open: no column is a blob; of: */
     uint64_t fragment_id, layout;
 };

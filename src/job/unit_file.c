@@ -23,7 +23,7 @@ static const uint64_t copy_bytes_min = 1ull << 20;
 bool lmn__receipts_are_direct(const struct lmn__receipt *receipt, uint64_t count)
 {
     for (uint64_t i = 0; i < count; i++) {
-        if (receipt[i].pages.count != 0 || receipt[i].payloads.count != 0)
+        if (receipt[i].pages.count + receipt[i].payloads.count + receipt[i].kept.count != 0)
             return true;
     }
     return false;
@@ -445,6 +445,7 @@ static enum lmn_status copy_segments(const struct completion *completion, struct
         const struct lmn__receipt *receipt = &file->receipt[i];
         const struct lmn__receipt_pages *pages = receipt->pages.item;
         const struct lmn__receipt_payloads *payloads = receipt->payloads.item;
+        const struct lmn__receipt_payloads *kept = receipt->kept.item;
 
         if (!receipt->segments)
             continue;
@@ -452,6 +453,8 @@ static enum lmn_status copy_segments(const struct completion *completion, struct
             st = copy_segment(completion, pages[k].position, pages[k].bytes, bytes, err);
         for (size_t k = 0; st == LMN_OK && k < receipt->payloads.count; k++)
             st = copy_segment(completion, payloads[k].position, payloads[k].bytes, bytes, err);
+        for (size_t k = 0; st == LMN_OK && k < receipt->kept.count; k++)
+            st = copy_segment(completion, kept[k].position, kept[k].bytes, bytes, err);
     }
     lmn__free(file->table->env, bytes);
     return st;

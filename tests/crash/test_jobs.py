@@ -177,7 +177,7 @@ def reference(memory, base):
     [
         ("self", 1, []),
         ("all", 1, ["--commit-granularity", "2"]),
-        ("torn", 2, ["--checkpoint-size", "7"]),
+        ("torn", 2, ["--checkpoint-size", "7", "--first-commit"]),
     ],
     ids=["process", "everything", "torn write"],
 )
@@ -221,13 +221,15 @@ def test_jobs__a_kill_costs_what_is_in_flight(memory, base):
 
 
 def test_jobs__killed_while_pages_are_written(memory, built):
-    """Results that are large enough for pages in their final place."""
+    """Results that are large enough for pages in their final place; half of them first."""
     folder = memory / "large"
     folder.mkdir()
-    base = Place(folder, built, rows=80, fragment_rows=40)
+    base = Place(folder, built, rows=80, fragment_rows=80)
     place = base.copy(memory / "place")
-    command = place.command("--batch-size", "20", function="blow")
+    command = place.command("--batch-size", "20", "--first-commit", function="blow")
     place.finish(command)
+    before = lance.dataset(place.path, version=lance.dataset(place.path).version - 1)
+    assert before.count_rows("out is not null") == WORKERS * 20
     rows, steps = place.rows(), place.steps()
     assert rows["out"].nbytes > 4_000_000
     pages = 0

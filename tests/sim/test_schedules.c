@@ -33,6 +33,7 @@ static void check_seen(const struct sim_seen *seen)
     CHECK(seen->condemned > 0);
     CHECK(seen->lost > 0);
     CHECK(seen->stops > 0);
+    CHECK(seen->parts > 0);
 }
 
 static void add(struct sim_seen *sum, const struct sim_seen *one)
@@ -50,6 +51,7 @@ static void add(struct sim_seen *sum, const struct sim_seen *one)
     sum->condemned += one->condemned;
     sum->lost += one->lost;
     sum->stops += one->stops;
+    sum->parts += one->parts;
 }
 
 static void test_schedules__invariants_hold(void **state)

@@ -6,6 +6,7 @@
 
 #include "column_tables.h"
 #include "format/schema_write.h"
+#include "job/kept_blobs.h"
 #include "table/snapshot.h"
 
 static bool value_is_null(uint64_t number)
@@ -378,6 +379,168 @@ enum lmn_status fill_range(struct fill *fill, uint64_t index, uint64_t first, ui
     return fill_compute(fill, index, &range, 1, 4096, err);
 }
 
+/* What is kept of the fill, and the schema of it; the caller closes and releases both. */
+static enum lmn_status open_kept(struct fill *fill, struct ArrowSchema *schema,
+                                 struct lmn__kept **kept_out, struct lmn_error *err)
+{
+    struct lmn__kept_options options = { .store = fill->store,
+                                         .dir = lmn__journal_dir(fill->journal),
+                                         .schema = schema };
+    struct ArrowSchema all = { 0 };
+    enum lmn_status st = fill_schema(fill, &all, err);
+
+    *kept_out = NULL;
+    if (st == LMN_OK) {
+        all.n_children = 1; /* without the ledger */
+        st = lmn__kept_schema(&all, schema, err);
+        all.n_children = 2;
+    }
+    if (all.release != NULL)
+        all.release(&all);
+    return st == LMN_OK ? lmn__kept_open(&options, kept_out, err) : st;
+}
+
+static void close_kept(struct ArrowSchema *schema, struct lmn__kept *kept)
+{
+    lmn__kept_close(kept);
+    if (schema->release != NULL)
+        schema->release(schema);
+}
+
+static void release_nothing(struct ArrowArray *array)
+{
+    array->release = NULL;
+}
+
+/* Slots [first, first + count) of what was computed, as an array whose columns may be replaced. */
+struct slots {
+    struct ArrowArray array, child[2], *children[2];
+};
+
+static void slots_init(struct slots *slots, const struct computing *computing, uint64_t first,
+                       uint64_t count)
+{
+    slots->array = computing->batch[0];
+    slots->array.length = (int64_t)count;
+    slots->array.release = NULL;
+    slots->array.children = slots->children;
+    for (int i = 0; i < 2; i++) {
+        slots->child[i] = *computing->batch[0].children[i];
+        slots->child[i].offset = (int64_t)first;
+        slots->child[i].length = (int64_t)count;
+        slots->child[i].null_count = -1;
+        slots->child[i].release = release_nothing;
+        slots->children[i] = &slots->child[i];
+    }
+}
+
+static struct computing *computed(struct fill *fill, uint64_t index,
+                                  const struct lmn__row_range *range)
+{
+    struct computing *computing = find_prepared(index, range, 1);
+
+    if (computing == NULL) {
+        computing = &scratch;
+        compute(computing, fill, index, range, 1, 4096);
+    }
+    fill->fragment_id = fill->fragment[index].id;
+    fill->layout = fill->fragment[index].layout;
+    (void)lmn__page_sink_payloads(fill->sink, fill->fragment_id, fill->layout);
+    return computing;
+}
+
+enum lmn_status fill_keep(struct fill *fill, uint64_t index, uint64_t first, uint64_t count,
+                          struct lmn_error *err)
+{
+    const struct lmn__row_range range = { first, count };
+    struct computing *computing = computed(fill, index, &range);
+    struct ArrowSchema schema = { 0 };
+    struct lmn__kept *kept = NULL;
+    struct slots slots;
+    enum lmn_status st = open_kept(fill, &schema, &kept, err);
+
+    slots_init(&slots, computing, 0, count);
+    if (st == LMN_OK)
+        st = lmn__kept_blobs_place(fill->sink, &slots.array, err);
+    for (uint64_t i = 0; st == LMN_OK && i < count; i++) {
+        struct ArrowArray row = slots.array;
+        uint64_t number = 3 * (fill->first[index] + first + i);
+
+        row.n_children = 1;
+        row.offset = (int64_t)i;
+        row.length = 1;
+        st = lmn__kept_blobs_add(kept, fill->sink, number, number * 5, &row, err);
+    }
+    if (st == LMN_OK)
+        st = lmn__kept_sync(kept, err);
+    slots.child[0].release(&slots.child[0]);
+    close_kept(&schema, kept);
+    if (computing == &scratch)
+        release(computing);
+    return st;
+}
+
+/* The value of a row is the one that was kept, if it was. */
+static enum lmn_status recall_row(struct fill *fill, struct lmn__kept *kept, uint64_t number,
+                                  struct slots *row, uint64_t *found, struct lmn_error *err)
+{
+    uint64_t since = lmn__journal_since(fill->journal, fill->fragment_id, fill->layout);
+    struct ArrowArray array = { 0 };
+    enum lmn_status st = lmn__kept_blobs_read(kept, fill->sink, number, number * 5, since, &array,
+                                              err);
+
+    if (st != LMN_OK || array.release == NULL)
+        return st;
+    CHECK_EQ(array.length, 1);
+    CHECK_EQ(array.offset, 0);
+    row->child[0] = *array.children[0];
+    array.children[0]->release = NULL;
+    array.release(&array);
+    ++*found;
+    return LMN_OK;
+}
+
+enum { RECALLED_MAX = 64 };
+
+enum lmn_status fill_recall(struct fill *fill, uint64_t index, uint64_t first, uint64_t count,
+                            uint64_t *found_out, struct lmn_error *err)
+{
+    const struct lmn__row_range range = { first, count };
+    struct computing *computing = computed(fill, index, &range);
+    struct ArrowArray array[RECALLED_MAX];
+    struct slots row[RECALLED_MAX];
+    struct lmn__page_sink_rows rows = { .fragment_id = fill->fragment_id,
+                                        .layout = fill->layout,
+                                        .range = &range,
+                                        .range_count = 1,
+                                        .array = array,
+                                        .array_count = count,
+                                        .error = computing->error,
+                                        .error_count = computing->error_count,
+                                        .failed_count = computing->error_count };
+    struct ArrowSchema schema = { 0 };
+    struct lmn__kept *kept;
+    enum lmn_status st = open_kept(fill, &schema, &kept, err);
+
+    CHECK(count <= RECALLED_MAX);
+    *found_out = 0;
+    for (uint64_t i = 0; i < count; i++) {
+        slots_init(&row[i], computing, i, 1);
+        if (st == LMN_OK)
+            st = recall_row(fill, kept, 3 * (fill->first[index] + first + i), &row[i], found_out,
+                            err);
+        array[i] = row[i].array;
+    }
+    if (st == LMN_OK)
+        st = write_rows(fill, &rows, err);
+    for (uint64_t i = 0; i < count; i++)
+        row[i].child[0].release(&row[i].child[0]);
+    close_kept(&schema, kept);
+    if (computing == &scratch)
+        release(computing);
+    return st;
+}
+
 enum lmn_status fill_commit(struct fill *fill, uint64_t first, uint64_t count,
                             struct lmn_error *err)
 {
@@ -441,7 +604,7 @@ uint64_t fill_direct_count(struct fill *fill, uint64_t index)
     return direct;
 }
 
-uint64_t fill_payload_bytes(struct fill *fill, uint64_t index)
+static uint64_t payload_bytes(struct fill *fill, uint64_t index, bool kept)
 {
     const struct lmn__receipt *receipt;
     struct lmn_error err;
@@ -450,12 +613,23 @@ uint64_t fill_payload_bytes(struct fill *fill, uint64_t index)
     CHECK_OK(lmn__journal_receipts(fill->journal, fill->fragment[index].id,
                                    fill->fragment[index].layout, &receipt, &count, &err));
     for (uint64_t i = 0; i < count; i++) {
-        const struct lmn__receipt_payloads *payloads = receipt[i].payloads.item;
+        const struct lmn__pb_list *list = kept ? &receipt[i].kept : &receipt[i].payloads;
+        const struct lmn__receipt_payloads *payloads = list->item;
 
-        for (size_t k = 0; k < receipt[i].payloads.count; k++)
+        for (size_t k = 0; k < list->count; k++)
             bytes += payloads[k].bytes;
     }
     return bytes;
+}
+
+uint64_t fill_payload_bytes(struct fill *fill, uint64_t index)
+{
+    return payload_bytes(fill, index, false);
+}
+
+uint64_t fill_kept_bytes(struct fill *fill, uint64_t index)
+{
+    return payload_bytes(fill, index, true);
 }
 
 bool fill_has_receipt(struct fill *fill, uint64_t index, uint64_t row)

@@ -72,6 +72,20 @@ enum lmn_status fill_range(struct fill *fill, uint64_t index, uint64_t first, ui
                            struct lmn_error *err);
 
 /*
+ * Compute rows of a column of blobs and keep them (kept_blobs.h), as a worker does that dies before
+ * their receipt.
+ */
+enum lmn_status fill_keep(struct fill *fill, uint64_t index, uint64_t first, uint64_t count,
+                          struct lmn_error *err);
+
+/*
+ * Write rows that were kept, as they are found, and enter their receipt; those that are not found
+ * are computed. *found_out counts the others.
+ */
+enum lmn_status fill_recall(struct fill *fill, uint64_t index, uint64_t first, uint64_t count,
+                            uint64_t *found_out, struct lmn_error *err);
+
+/*
  * Compute a range of rows ahead, for fill_range(), so that faults hit the code under test alone;
  * and forget all of them.
  */
@@ -90,8 +104,9 @@ enum lmn_status fill_is_done(struct fill *fill, uint64_t index, bool *done_out,
 /* How many receipts of fragment number `index` have pages in their place? */
 uint64_t fill_direct_count(struct fill *fill, uint64_t index);
 
-/* The bytes of payloads in the receipts of fragment number `index`. */
+/* The bytes of payloads in the receipts of fragment number `index`; and of those that were kept. */
 uint64_t fill_payload_bytes(struct fill *fill, uint64_t index);
+uint64_t fill_kept_bytes(struct fill *fill, uint64_t index);
 
 /* Does a receipt have this row of fragment number `index`? */
 bool fill_has_receipt(struct fill *fill, uint64_t index, uint64_t row);

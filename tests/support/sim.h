@@ -71,6 +71,7 @@ enum sim_row_state { SIM_ROW_PENDING, SIM_ROW_RUNNING, SIM_ROW_ACCEPTED, SIM_ROW
 struct sim_unit {
     uint32_t fragment, filled;
     uint32_t count;
+    uint32_t settled; /* rows at its front that were committed as its first part */
     bool dropped, committed;
     uint8_t place[SIM_ROWS];  /* in the fragment, by ordinal */
     uint8_t state[SIM_ROWS];  /* enum sim_row_state */
@@ -160,7 +161,7 @@ struct sim {
 
     struct sim_seen {
         uint64_t steps, runs, deaths, zombies, late, crashes, power_losses, takeovers, conflicts,
-            rebases, commits, condemned, lost, stops;
+            rebases, commits, condemned, lost, stops, parts;
     } seen; /* how often things happened */
 };
 
@@ -190,8 +191,9 @@ void sim_plan_fragment(struct sim *sim, struct sim_driver *driver, uint32_t frag
 void sim_journal_enter(struct sim *sim, uint32_t fragment, uint32_t place, bool failed);
 /* A crash: the synced records stay, and perhaps some of the others. */
 void sim_journal_crash(struct sim *sim, uint64_t kept);
-/* One commit of whole units; every row of them has a durable receipt, and no cell. */
-void sim_table_commit(struct sim *sim, struct sim_unit *unit);
+/* One commit of whole units; every row of them has a durable receipt, and no cell. With `part`, the
+ * rows that have receipts, which are the first ones of the unit. */
+void sim_table_commit(struct sim *sim, struct sim_unit *unit, bool part);
 
 /* Is the row at this place of a fragment, perhaps a replaced one, still what it was? */
 bool sim_row_same(const struct sim *sim, const struct sim_fragment *fragment, uint32_t place);

@@ -406,7 +406,8 @@ void sim_driver_deliver(struct sim *sim, struct sim_process *process, uint32_t s
                                 .worker = process->worker,
                                 .slot = number,
                                 .task = message.task,
-                                .rows = message.rows };
+                                .rows = message.rows,
+                                .bytes = sim_below(sim, 2) };
 
     memmove(from->queue, from->queue + 1, --from->queue_count * sizeof(*from->queue));
     if (!process->owned)
@@ -522,7 +523,7 @@ static void commit_hole(struct sim *sim, struct sim_driver *driver)
     for (uint32_t i = 0; i < driver->unit_count; i++) {
         if (!driver->unit[i].dropped && !driver->unit[i].committed &&
             driver->unit[i].state[0] != SIM_ROW_DURABLE) {
-            sim_table_commit(sim, &driver->unit[i]);
+            sim_table_commit(sim, &driver->unit[i], false);
             return;
         }
     }
@@ -553,7 +554,8 @@ void sim_driver_commit_step(struct sim *sim, struct sim_driver *driver, bool fai
     }
     if (!fails) {
         for (uint64_t i = 0; i < count; i++)
-            sim_table_commit(sim, &driver->unit[units[i]]);
+            sim_table_commit(sim, &driver->unit[units[i]],
+                             lmn__machine_is_part(driver->machine, units[i]));
         if (sim->sabotage == SIM_COMMIT_HOLES)
             commit_hole(sim, driver);
         event.kind = LMN__EVENT_COMMITTED;
@@ -571,12 +573,11 @@ void sim_driver_check(struct sim *sim, const struct sim_driver *driver)
     for (uint32_t i = 0; i < driver->unit_count; i++) {
         const struct sim_unit *unit = &driver->unit[i];
         const struct sim_fragment *fragment = &sim->fragment[unit->fragment];
+        uint32_t count = unit->dropped ? unit->settled : unit->count;
 
-        if (unit->dropped)
-            continue;
-        planned += unit->count;
-        committed += unit->committed ? unit->count : 0;
-        for (uint32_t k = 0; k < unit->count; k++) {
+        planned += count;
+        committed += unit->settled;
+        for (uint32_t k = 0; k < count; k++) {
             bool durable = unit->state[k] == SIM_ROW_DURABLE;
             uint64_t receipt = fragment->receipt[unit->place[k]];
 

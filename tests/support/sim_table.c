@@ -134,6 +134,7 @@ static void unit_add(struct sim *sim, struct sim_driver *driver, struct sim_unit
     struct sim_fragment *fragment = &sim->fragment[unit->fragment];
     struct lmn__ordinals done[SIM_ROWS];
     struct lmn__machine_unit given = { .row_count = unit->count, .done = done };
+    bool has_part = driver->unit_count == 0 && unit->count > 1 && sim_below(sim, 2) == 0;
     struct lmn_error err;
     uint64_t number;
 
@@ -147,6 +148,10 @@ static void unit_add(struct sim *sim, struct sim_driver *driver, struct sim_unit
             done[given.done_count - 1].count++;
         else
             done[given.done_count++] = (struct lmn__ordinals){ i, 1 };
+    }
+    if (has_part && given.done_count == 0) {
+        given.first_rows = 1 + sim_below(sim, unit->count - 1);
+        given.first_bytes_min = sim_below(sim, 3);
     }
     if (lmn__machine_add_unit(driver->machine, &given, &number, &err) != LMN_OK)
         sim_violate(sim, "add_unit: %s", err.message);
@@ -211,13 +216,30 @@ static void cell_fill(struct sim *sim, uint32_t number, bool failed)
         sim_violate(sim, "row %u is good, but committed as failed", number);
 }
 
-void sim_table_commit(struct sim *sim, struct sim_unit *unit)
+/* The rows of a first part: those that have receipts, and no other has been given out. */
+static uint32_t part_of(struct sim *sim, const struct sim_unit *unit)
+{
+    uint32_t count = 0;
+
+    while (count < unit->count && unit->state[count] == SIM_ROW_DURABLE)
+        count++;
+    for (uint32_t i = count; i < unit->count; i++) {
+        if (unit->state[i] != SIM_ROW_PENDING || unit->called[i])
+            sim_violate(sim, "row %u of fragment %u is on its way while a part is committed",
+                        unit->place[i], unit->fragment);
+    }
+    sim->seen.parts++;
+    return count;
+}
+
+void sim_table_commit(struct sim *sim, struct sim_unit *unit, bool part)
 {
     struct sim_fragment *fragment = &sim->fragment[unit->fragment];
+    uint32_t end = part ? part_of(sim, unit) : unit->count;
 
     if (!fragment->live || fragment->filled != unit->filled)
         sim_violate(sim, "a commit to fragment %u, which is not what it was", unit->fragment);
-    for (uint32_t i = 0; i < unit->count; i++) {
+    for (uint32_t i = unit->settled; i < end; i++) {
         uint32_t at = unit->place[i];
 
         if (fragment->receipt[at] == 0 || fragment->receipt[at] > sim->record_synced)
@@ -226,6 +248,7 @@ void sim_table_commit(struct sim *sim, struct sim_unit *unit)
         if (!fragment->dead[at])
             cell_fill(sim, fragment->row[at], fragment->receipt_failed[at]);
     }
-    fragment->filled++;
-    unit->committed = true;
+    unit->filled = ++fragment->filled;
+    unit->settled = end;
+    unit->committed = !part;
 }

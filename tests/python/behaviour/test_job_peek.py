@@ -101,6 +101,21 @@ def test_peek__a_job_that_is_committed_has_nothing_left(table):
     assert job.peek().to_pylist() == []
 
 
+def test_peek__values_that_are_computed_again(table, tmp_path):
+    @leman.udf(data_type=pa.string())
+    def plain(n: int):
+        return "before"
+
+    table.add_columns({"m": plain})
+    table.backfill("m", concurrency=1, progress=False)
+    table.alter_columns({"path": "m", "udf": failing(pa.string(), text)})
+    with pytest.raises(leman.FunctionError):
+        table.backfill("m", on_change="recompute", concurrency=1, checkpoint_size=30)
+    rows = table.jobs()[0].peek(1000).to_arrow()
+    assert rows.schema.names == ["m", "_rowid"]
+    assert rows["m"].to_pylist() == [text(n) for n in range(STOP)]
+
+
 def test_peek__wrong_calls(table):
     job = fill(table, failing(pa.string(), text))
     with pytest.raises(ValueError, match="number of rows"):

@@ -243,3 +243,33 @@ def test_paid__failed_rows_are_not_kept(tmp_path):
     result = table.backfill("out", concurrency=1, progress=False)
     assert result.rows_computed == 5 and result.rows_failed == 0
     assert table.to_arrow(["out"])["out"].to_pylist() == list(range(ROWS))
+
+
+def test_paid__a_job_that_fails_keeps_what_was_paid_for(tmp_path):
+    """Its worker dies before there is a checkpoint; the next job begins with what it had."""
+    db = leman.connect(tmp_path / "db")
+    table = db.create_table("t", pa.table({"id": range(8)}))
+    broken, calls = tmp_path / "broken", tmp_path / "calls"
+
+    @leman.udf(paid=True)
+    class Ask:
+        def setup(self):
+            assert not broken.exists(), "no weights"
+
+        def __call__(self, id: int) -> int:
+            with open(calls, "a") as file:
+                file.write(f"{id}\n")
+            if calls.read_text().split() == ["0", "1", "2", "3", "4", "5"]:
+                broken.touch()
+                os.kill(os.getpid(), signal.SIGKILL)
+            return id
+
+    table.add_columns({"out": Ask()})
+    with pytest.raises(leman.LemanError, match="no weights"):
+        table.backfill("out", concurrency=1, progress=False)
+    broken.unlink()
+    table.backfill("out", concurrency=1, progress=False)
+    assert table.to_arrow(["out"])["out"].to_pylist() == list(range(8))
+    paid = Counter(calls.read_text().split())
+    assert {row for row, count in paid.items() if count > 1} == {"5"}
+    assert not list((tmp_path / "db").glob("*/_leman/fills/*/kept-*"))

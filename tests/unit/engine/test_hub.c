@@ -176,6 +176,7 @@ static void test_hub__calls(void **state)
     status = job_end(job);
     CHECK_EQ(status.state, LMN_JOB_STOPPED);
     CHECK_HAS(status.error.message, "7 calls");
+    CHECK_STR(status.message, ""); /* that it waited is not said any more */
     CHECK_EQ(status.calls, 7);
     CHECK_EQ(status.rows_checkpointed, 70);
     CHECK_EQ(job_run(place->table, "", NULL).state, LMN_JOB_DONE);

@@ -39,6 +39,22 @@ static void compute(struct fill *fill, struct lmn_store *store, uint32_t value_b
     must(lmn__journal_sync(fill->journal, &err), &err);
 }
 
+/* The same for a column that is computed again; the fill knows its refill by name. */
+static void compute_again(struct fill *fill, struct lmn_store *store)
+{
+    struct lmn_error err;
+
+    fill_make(fill, store, ROWS, ROWS, 20);
+    must(lmn_table_refill_begin(fill->table, &fill->column, 1, &err), &err);
+    fill_end(fill);
+    fill_attach(fill, store, "_leman_next_v", 20);
+    must(fill_open(fill, &err), &err);
+    must(fill_range(fill, 0, 0, 40, &err), &err);
+    must(fill_range(fill, 0, 50, 20, &err), &err);
+    must(lmn__journal_sync(fill->journal, &err), &err);
+    fill->column = "v"; /* that a job's record has */
+}
+
 static enum lmn_status look(struct fill *fill, uint64_t rows_max, struct ArrowSchema *schema,
                             struct ArrowArray *array, struct lmn_error *err)
 {
@@ -91,6 +107,16 @@ static void test_peek__held_and_direct(void **state)
     }
 }
 
+static void test_peek__a_column_that_is_computed_again(void **state)
+{
+    struct fill fill;
+
+    compute_again(&fill, *state);
+    check_rows(&fill, 1000, 59);
+    check_rows(&fill, 5, 5);
+    fill_end(&fill);
+}
+
 static void test_peek__nothing_there(void **state)
 {
     struct fill fill;
@@ -115,13 +141,10 @@ static void test_peek__a_column_that_is_gone(void **state)
     fill_end(&fill);
 }
 
-static void check_faults(struct lmn_store *store, uint32_t value_bytes)
+static void check_faults(struct fill *fill)
 {
-    struct fill fill;
-    int64_t live;
+    int64_t live = live_allocations();
 
-    compute(&fill, store, value_bytes, false);
-    live = live_allocations();
     for (uint64_t nth = 1;; nth++) {
         struct ArrowSchema schema;
         struct ArrowArray array;
@@ -130,7 +153,7 @@ static void check_faults(struct lmn_store *store, uint32_t value_bytes)
         bool fired;
 
         fault_arm(FAULT_ALLOC, nth);
-        st = look(&fill, 30, &schema, &array, &err);
+        st = look(fill, 30, &schema, &array, &err);
         fired = fault_fired();
         fault_disarm();
         if (st == LMN_OK) {
@@ -143,27 +166,43 @@ static void check_faults(struct lmn_store *store, uint32_t value_bytes)
         if (!fired)
             break;
     }
-    fill_end(&fill);
+    fill_end(fill);
 }
 
 static void test_peek__faults_of_held(void **state)
 {
-    check_faults(*state, 20);
+    struct fill fill;
+
+    compute(&fill, *state, 20, false);
+    check_faults(&fill);
 }
 
 static void test_peek__faults_of_direct(void **state)
 {
-    check_faults(*state, 100000);
+    struct fill fill;
+
+    compute(&fill, *state, 100000, false);
+    check_faults(&fill);
+}
+
+static void test_peek__faults_of_refills(void **state)
+{
+    struct fill fill;
+
+    compute_again(&fill, *state);
+    check_faults(&fill);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_peek__held_and_direct, begin, end),
+        cmocka_unit_test_setup_teardown(test_peek__a_column_that_is_computed_again, begin, end),
         cmocka_unit_test_setup_teardown(test_peek__nothing_there, begin, end),
         cmocka_unit_test_setup_teardown(test_peek__a_column_that_is_gone, begin, end),
         cmocka_unit_test_setup_teardown(test_peek__faults_of_held, begin, end),
         cmocka_unit_test_setup_teardown(test_peek__faults_of_direct, begin, end),
+        cmocka_unit_test_setup_teardown(test_peek__faults_of_refills, begin, end),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
