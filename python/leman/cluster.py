@@ -21,6 +21,8 @@ PRESETS = {
     "large": ({"cpus": 4, "memory": "8G"}, {"cpus": 8, "memory": "16G"}, 8, 8, 128),
 }
 _ANSWER_SECONDS = 5
+_NO_SERVER = "Starting Ray client server failed"
+_STARTS = 3  # of a connection
 _CLIENT_PORT = 10001
 
 
@@ -81,10 +83,7 @@ class Cluster:
         return warm_up(self.init(), functions, environment, path_map)
 
     def _start(self, ray, options):
-        try:
-            ray.init(address=self.address, **options)
-        except (ConnectionError, RuntimeError) as error:
-            raise refusal(f"cluster {self.name!r}", error) from error
+        start_ray(ray, f"cluster {self.name!r}", address=self.address, **options)
 
     def _check_answer(self):
         host, port = _endpoint(self.address)
@@ -104,8 +103,26 @@ class Cluster:
         return {"kind": self.kind, "name": self.name, "address": self.address}
 
 
+def start_ray(ray, what, **options):
+    """Connect Ray; its client server, which does not come up in time now and then, is asked again.
+
+    what: the cluster, for people.
+    """
+    for left in reversed(range(_STARTS)):
+        try:
+            return ray.init(**options)
+        except (ConnectionError, RuntimeError) as error:
+            if left == 0 or _NO_SERVER not in str(error):
+                raise refusal(what, error) from error
+
+
 def refusal(what, error):
     """The exception for what Ray says when it does not connect."""
+    if _NO_SERVER in str(error):
+        return _core.UnavailableError(
+            f"{what}: its client server did not start in {_STARTS} tries; the head node is busy, "
+            "or short of memory: look at ray_client_server.err in its logs, and try again"
+        )
     if "Version mismatch" in str(error):
         return _core.InvalidError(
             f"{what} has another Python or Ray than this process: {error}\nInstall here what the "

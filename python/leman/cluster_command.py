@@ -3,6 +3,7 @@
 
 import argparse
 import json
+import os
 import sys
 
 import leman
@@ -56,6 +57,8 @@ def _render(arguments):
 
 
 def _list(arguments):
+    if not os.path.isdir(arguments.db):
+        raise leman.NotFoundError(f"{arguments.db}: there is no such database")
     for made in leman.connect(arguments.db).list_clusters():
         if arguments.json:
             print(json.dumps(made.describe()))

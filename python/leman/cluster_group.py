@@ -62,6 +62,11 @@ class Group:
         values = known | options
         self.image = self._text("image", values)
         self.service_account = self._text("service_account", values)
+        if self.service_account and not _NAME.fullmatch(self.service_account):
+            self._fail(
+                "service_account is lower-case letters, digits and hyphens, not "
+                f"{self.service_account!r}"
+            )
         self._read_sizes(values)
         self._read_maps(values)
         if kind != "head":
@@ -104,6 +109,8 @@ class Group:
         """The same of bytes; "8GiB" is said as "8Gi"."""
         if isinstance(value, str) and value.endswith("B"):
             value = value[:-1]
+        if not _QUANTITY.fullmatch(str(value)):
+            self._fail(f'memory is bytes, or a text as "8Gi", not {value!r}')
         text = self._quantity("memory", value)
         if text.endswith("m") or parse_bytes(text.replace("k", "K")) < 1 << 20:
             self._fail(f'memory is bytes, or a text as "8Gi", not {value!r}')

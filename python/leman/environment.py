@@ -13,7 +13,7 @@ import sys
 import time
 from pathlib import Path
 
-from leman import _core, environment_check, installing
+from leman import _core, environment_check, installing, installing_conda
 from leman.decorator import parse_bytes
 from leman.environment_check import Difference, check, describe, differences
 from leman.environment_path import KINDS, OTHER, SITE, WORKSPACE, classify
@@ -59,6 +59,14 @@ def _root_of(store):
             f"environments are kept in a directory that all nodes see; {scheme}:// is not supported"
         )
     return os.path.abspath(os.path.expanduser(path))
+
+
+def _kept_in(store):
+    """The same, of one that is there."""
+    root = _root_of(store)
+    if not os.path.isdir(root):
+        raise _core.NotFoundError(f"{root}: there is no such folder")
+    return root
 
 
 def size_text(count):
@@ -311,6 +319,18 @@ def install(packages):
     return installing.install(packages, _folder_of_boot(_state_folder("packages")))
 
 
+def install_conda(content):
+    """Make an environment of conda for workers of this machine, once; where it is."""
+    return installing_conda.install(content, _folder_of_boot(_state_folder("packages")))
+
+
+def folders():
+    """Where this machine keeps environments: what containers are given."""
+    kept = _state_folder("")
+    os.makedirs(kept, exist_ok=True)
+    return [kept]
+
+
 def plan(*, workspace=None, skip_site_packages=False, bytes_max="500MB", path=None, threads=0):
     """Say what would be shipped of this process's Python path; reads files that changed.
 
@@ -320,6 +340,8 @@ def plan(*, workspace=None, skip_site_packages=False, bytes_max="500MB", path=No
     bytes_max: more is not shipped.
     path: a Python path other than sys.path.
     """
+    if workspace is not None and not os.path.isdir(workspace):
+        raise _core.NotFoundError(f"workspace {os.fspath(workspace)!r}: there is no such folder")
     roots, entries = classify(path, workspace)
     skipped = []
     if skip_site_packages:
@@ -361,7 +383,7 @@ def load(store, name):
 
 def list_environments(store):
     """What a database, or a directory, holds: [{hash, bytes, archives, modified_ns, ...}]."""
-    root = _root_of(store)
+    root = _kept_in(store)
     objects = {item["name"]: item for item in json.loads(_core.pack_list(root))}
     found = []
     for name, item in objects.items():
@@ -388,7 +410,7 @@ def gc(store, *, older_than_days=30, dry_run=False, now_ns=None):
 
     Archives of the last day are kept in any case: they may be on their way. Returns the names.
     """
-    root = _root_of(store)
+    root = _kept_in(store)
     now = time.time_ns() if now_ns is None else now_ns
     objects = json.loads(_core.pack_list(root))
     texts = [item for item in objects if item["name"].endswith(".json")]

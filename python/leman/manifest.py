@@ -2,16 +2,21 @@
 """What a function needs installed: packages of pip, of conda, or an image, all pinned."""
 
 import json
+import platform
 import re
+import sys
 from pathlib import Path
 
-from leman import _core
+from leman import _core, installing_conda
 
 _PINNED = re.compile(r"([A-Za-z0-9][A-Za-z0-9._-]*)(\[[^\]]*\])?\s*===?\s*([^\s;,*]+)")
 _NAMED = re.compile(r"([A-Za-z0-9][A-Za-z0-9._-]*)(\[[^\]]*\])?")
-_CONDA_PINNED = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:/-]*={1,2}[0-9][^\s*]*")
+_CONDA_PINNED = re.compile(
+    r"(?:\S+::)?([A-Za-z0-9_][A-Za-z0-9._-]*)={1,2}([0-9][^\s*,|<>=]*)(=\S+)?"
+)
 _IMAGE = re.compile(r"[a-z0-9][a-z0-9._:/-]*?(?::([\w.-]+))?(?:@(sha256:[0-9a-f]{64}))?")
 
+_PYTHON = "{}.{}".format(*sys.version_info)
 _CARRIERS = {"cloudpickle", "leman"}  # functions are sent by them
 
 
@@ -48,13 +53,22 @@ class Manifest:
         return list(self.content) if self.kind == "pip" else []
 
     def pins(self):
-        """Versions by name, of pip."""
-        matches = [_PINNED.fullmatch(text.partition(";")[0].strip()) for text in self.packages]
+        """Versions by name, of pip; also of the packages of pip in an environment of conda."""
+        matches = [_PINNED.fullmatch(text.partition(";")[0].strip()) for text in self._of_pip()]
         return {_name(match[1]): match[3] for match in matches if match is not None}
 
-    def runtime_env(self):
-        """What Ray is told of it."""
-        return {"image": {"image_uri": self.content}}.get(self.kind, {self.kind: self.content})
+    def _of_pip(self):
+        if self.kind != "conda":
+            return self.packages
+        lists = [item["pip"] for item in self.content["dependencies"] if isinstance(item, dict)]
+        return [text for packages in lists for text in packages]
+
+    def conda_pins(self):
+        """Versions by name, of conda; "3.11" stands for all that begin so."""
+        if self.kind != "conda":
+            return {}
+        texts = [item for item in self.content["dependencies"] if isinstance(item, str)]
+        return {match[1]: match[2] for match in map(_CONDA_PINNED.fullmatch, texts)}
 
     def describe(self):
         return {"kind": self.kind, "content": self.content}
@@ -77,9 +91,20 @@ class Manifest:
         ]
         return "".join(f"\n    {line}" for line in wrong)
 
+    def _unlike_conda_here(self):
+        """The same of packages of conda; this Python has some where it is one of conda's."""
+        here = installing_conda.packages_of(sys.prefix) | {"python": platform.python_version()}
+        wrong = [
+            f"{name}={version} of conda is wanted, and "
+            + (f"{here[name]} is installed" if name in here else "it is not installed")
+            for name, version in self.conda_pins().items()
+            if not f"{here.get(name)}.".startswith(f"{version}.")
+        ]
+        return "".join(f"\n    {line}" for line in wrong)
+
     def check_here(self, what):
         """Raise InvalidError when this Python has other versions than are pinned."""
-        lines = self._unlike_here(self.pins())
+        lines = self._unlike_here(self.pins()) + self._unlike_conda_here()
         if lines:
             raise _core.InvalidError(
                 f"{what} does not find its packages on this machine:{lines}\nInstall them, or run "
@@ -90,6 +115,9 @@ class Manifest:
         """Raise InvalidError when nodes would get other versions of what functions are sent by."""
         pins = {name: version for name, version in self.pins().items() if name in _CARRIERS}
         lines = self._unlike_here(pins)
+        python = self.conda_pins().get("python", _PYTHON)
+        if not f"{python}.".startswith(f"{_PYTHON}."):
+            lines += f"\n    python={python} is wanted, and this is Python {_PYTHON}"
         if lines:
             raise _core.InvalidError(
                 f"{what} would be read by another version than it is sent by:{lines}\n"
@@ -137,7 +165,10 @@ def pip(packages):
 
 
 def conda(environment):
-    """Packages of conda: its environment as a dict with "dependencies", each with a version."""
+    """Packages of conda: its environment as a dict with "dependencies", each with a version.
+
+    Where Python is not among them, it is that of here, in its minor version.
+    """
     if not isinstance(environment, dict) or not isinstance(environment.get("dependencies"), list):
         raise _core.InvalidError(
             f'conda: a dict with a list of "dependencies" is wanted, not {environment!r:.100}'
@@ -151,7 +182,10 @@ def conda(environment):
             made["dependencies"].append(item)
         else:
             raise _core.InvalidError(f"conda: {item!r} has no version; say name=version")
-    return Manifest("conda", made)
+    made = Manifest("conda", made)
+    if "python" not in made.conda_pins():
+        made.content["dependencies"].insert(0, f"python={_PYTHON}")
+    return made
 
 
 def image(name):

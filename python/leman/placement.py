@@ -2,6 +2,7 @@
 """Where the workers of a job run: the engine, and what of a cluster they ask for."""
 
 import os
+from collections.abc import Mapping
 
 from leman.context import (
     check_environment,
@@ -11,8 +12,14 @@ from leman.context import (
 )
 
 
+def _check_mapping(option, value):
+    if value is not None and not isinstance(value, Mapping):
+        raise TypeError(f"{option} is a dict, not {value!r}")
+
+
 def _amounts(value):
     """{"accelerator": 1}, checked."""
+    _check_mapping("resources", value)
     for name, amount in (value or {}).items():
         number = isinstance(amount, (int, float)) and not isinstance(amount, bool)
         if not isinstance(name, str) or not number or amount <= 0:
@@ -23,6 +30,7 @@ def _amounts(value):
 
 
 def _texts(option, value):
+    _check_mapping(option, value)
     for name, text in (value or {}).items():
         if not isinstance(name, str) or not isinstance(text, str) or not name:
             raise ValueError(f"{option} is texts by text, unlike {name!r}: {text!r}")
@@ -58,10 +66,21 @@ class Placement:
         made = cls(options, engine, options.pop("path_map", None))
         environment = check_environment(options.pop("environment", None))
         made.environment = environment if environment is not None else current_environment()
-        if engine == "ray":
+        if engine != "ray":
+            made._refuse_cluster_options()
+        else:
             made.concurrency = getattr(current_cluster(), "concurrency", None)
             made.batch_size = getattr(current_cluster(), "batch_size", None)
         return made
+
+    def _refuse_cluster_options(self):
+        """What a job asks of a cluster, and this machine cannot give."""
+        for name in ("resources", "node_labels", "path_map"):
+            if getattr(self, name):
+                raise ValueError(
+                    f"{name}= is about workers of a cluster, and this job runs on this machine; "
+                    'say engine="ray", or run it inside of db.context(cluster)'
+                )
 
     def path_there(self, path):
         """A path of this machine as the cluster has it, by the longest prefix that is mapped."""

@@ -121,7 +121,7 @@ def _complaint(nodes, need, tracker, asked):
     """The sum, and the first thing that is missing."""
     total = amounts_text({name: amount * asked for name, amount in need.amounts().items()})
     lines = [
-        "the job can never start",
+        "it can never start",
         f"tracker 1 x {tracker.text()}",
         f"workers {asked} x {need.text()}" + (f" = {total}" if asked > 1 else ""),
     ]
@@ -134,7 +134,7 @@ def _missing(nodes, need):
     for name, value in need.labels.items():
         known = sorted({node.labels[name] for node in nodes if name in node.labels})
         if value not in known:
-            found = f"the nodes have {', '.join(known)}" if known else "no node has that label"
+            found = f"the nodes have {', '.join(known)}" if known else "none has any such label"
             return f"no node has the label {name}={value}; {found}"
     fitting = [node for node in nodes if need.matches(node)]
     if not fitting:

@@ -9,7 +9,7 @@ import weakref
 
 from leman import _core, shipping
 from leman import ray_trackers as trackers
-from leman.cluster import refusal
+from leman.cluster import start_ray
 from leman.cluster_room import addable
 from leman.context import current_cluster
 from leman.jobs import Job, records
@@ -56,10 +56,7 @@ def init(address=None):
         ray.init(address="local", include_dashboard=False, logging_level="warning")
         return
     check_address(address)
-    try:
-        ray.init(address=address, logging_level="warning")
-    except (ConnectionError, RuntimeError) as error:
-        raise refusal(f"the cluster at {address!r}", error) from error
+    start_ray(ray, f"the cluster at {address!r}", address=address, logging_level="warning")
 
 
 def connect():
@@ -180,8 +177,9 @@ def start(request):
     if actor is None:
         crate = shipping.pack(ray, request, need, admission.workers, ahead, startup)
         spec["functions"] = crate.functions(request.functions)
-        spec["runtime_env"] = crate.runtime_env
-        spec["kind"] = (*spec["kind"], repr(crate.runtime_env), crate.shipped, crate.packages)
+        spec["inside"] = crate.inside
+        given = crate.inside, crate.shipped, crate.packages
+        spec["kind"] = (*spec["kind"], repr(given))
         actor = trackers.obtain(ray, spec, request.secrets)
     tracked = Tracked(ray, actor, spec, request.secrets, request.table, admission, startup)
     return Job(tracked, request.name, request.table)
@@ -218,6 +216,7 @@ def _spec(request, need, admission):
     return {
         "place": (request.placement.path_there(root), name),
         "version": {"version": request.core.version, "branch": table._branch},
+        "pinned": request.core is not table._core,
         "options": options,
         "language": request.language,
         "need": need,

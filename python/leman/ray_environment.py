@@ -2,7 +2,8 @@
 """The nodes of a Ray cluster: what they are, what they see of this machine, and what they load."""
 
 import os
-import shutil
+import pickle
+import subprocess
 import sys
 import time
 import uuid
@@ -115,12 +116,7 @@ def look(paths, theirs):
     return None if mine == theirs else describe(), mine
 
 
-def missing_programs(names):
-    """On a node: those of some programs that it does not have."""
-    return [name for name in names if shutil.which(name) is None]
-
-
-def prepare(shipped, packages):
+def prepare(shipped, packages, inside):
     """On a node: make what workers import from; the seconds it took."""
     from leman import environment
 
@@ -136,19 +132,48 @@ def prepare(shipped, packages):
             ) from None
     if packages:
         environment.install(packages)
+    if inside is not None and inside[0] == "conda":
+        environment.install_conda(inside[1])
     return time.monotonic() - begun
 
 
-def _warm(shipped, packages, codes):
+def _warm(shipped, packages, codes, is_conda=False):
     """On a node: the same, then import and set up the functions; the seconds it took."""
     from leman.workspace import enter_path
 
     begun = time.monotonic()
-    enter_path({"shipped": shipped, "packages": packages})
+    enter_path({"shipped": shipped, "packages": packages, "conda": is_conda})
     for code in codes:
         udf, _, _ = function.unpack(code)
         udf.fresh()
     return time.monotonic() - begun
+
+
+def _warm_inside(kind, content, shipped, codes):
+    """On a node: the same inside of an environment of conda; an image is pulled only."""
+    from leman import container, environment, installing_conda
+
+    begun = time.monotonic()
+    if kind == "image":
+        container.look(content)
+    else:
+        place = environment.install_conda(content)
+        roots = installing_conda.path_of_node()
+        code = (
+            f"import sys; sys.path.extend({roots!r}); from leman.ray_environment import _warm_here"
+        )
+        command = installing_conda.enter(place, [sys.executable, "-P", "-c", f"{code} as f; f()"])
+        done = subprocess.run(command, input=pickle.dumps((shipped, codes)), capture_output=True)
+        if done.returncode != 0:
+            said = done.stderr.decode(errors="replace").strip().splitlines()[-1:]
+            raise _core.FunctionError("".join(said) or f"it ended with {done.returncode}")
+    return time.monotonic() - begun
+
+
+def _warm_here():
+    """In a process of an environment of conda."""
+    shipped, codes = pickle.load(sys.stdin.buffer)
+    _warm(shipped, [], codes, is_conda=True)
 
 
 def warm_up(ray, functions, environment=None, path_map=None):
@@ -167,6 +192,8 @@ def warm_up(ray, functions, environment=None, path_map=None):
         mapped = Placement({}, path_map=path_map)
         shipped = mapped.path_there(environment.root), environment.hash
     wanted = manifest.merged(udfs)
-    packages = [] if wanted is None else wanted.packages
-    answers = on_each_node(ray, _warm, shipped, packages, codes, seconds=3600, once=True)
+    call = _warm, shipped, [] if wanted is None else wanted.packages, codes
+    if wanted is not None and wanted.kind != "pip":
+        call = _warm_inside, wanted.kind, wanted.content, shipped, codes
+    answers = on_each_node(ray, *call, seconds=3600, once=True)
     return {answer.node: answer.value for answer in answers}

@@ -19,6 +19,20 @@ def _is_bytes(column):
     return is_blob or any(kind(column.type) for kind in kinds)
 
 
+_RECORD_OPTIONS = (
+    "group_size",
+    "uncompressed",
+    "zstd",
+    "brotli",
+    "snappy",
+    "transpose",
+    "pad_to_block_boundary",
+    "max_parallelism",
+    "window_log",
+    "saturation_delay_ms",
+)
+
+
 @dataclass(frozen=True)
 class RayOptions:
     """max_parallelism: tasks of Ray that run at once, at most."""
@@ -43,6 +57,14 @@ class ArrayRecordOptions:
     """
 
     options: str = "group_size:1"
+
+    def __post_init__(self):
+        for part in filter(None, self.options.split(",")):
+            if part.strip().partition(":")[0] not in _RECORD_OPTIONS:
+                raise ValueError(
+                    f"ArrayRecord has no option {part.strip()!r}; it has "
+                    + ", ".join(_RECORD_OPTIONS)
+                )
 
     def group_size(self):
         for part in self.options.split(","):

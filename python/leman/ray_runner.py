@@ -5,6 +5,7 @@ Tasks read and write the table's files themselves. They are plain tasks, not Ray
 of it works through Ray Client (``ray://``) too.
 """
 
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 
@@ -84,6 +85,12 @@ class RayRunner:
         """
         self._file_options.note_groups(self._table)
         source = Generators(sources)
+        for given in source.sources:
+            if isinstance(given, Iterator):
+                raise TypeError(
+                    f"a task of the cluster cannot take over {given!r}; give the function that "
+                    "makes it, as [lambda: numbers(3)]"
+                )
         notes = Notes(self._table, source.sources)
         if again:
             notes.clear()

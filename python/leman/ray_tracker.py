@@ -15,7 +15,7 @@ import time
 
 import ray
 
-from leman import _core, secret
+from leman import _core, container, environment, secret
 from leman import ray_trackers as trackers
 from leman.ray_admission import survey
 
@@ -49,17 +49,26 @@ def plain(status):
     return status
 
 
+def _command(language, inside):
+    """The command of workers; inside: of what, a ``Crate`` says."""
+    from leman.backfill import _worker_command
+
+    if inside is None:
+        return _worker_command(language)
+    kind, content, folders = inside
+    if kind == "image":
+        return container.command(content, [*folders, *environment.folders()])
+    return _worker_command(language, environment.install_conda(content))
+
+
 class Applier:
     """Runs workers on its node until a job needs none."""
 
-    def run(self, place, language):
+    def run(self, place, language, inside):
         """Returns when the job is over, or why it cannot be reached."""
-        from leman.backfill import _worker_command
-
+        command = _command(language, inside)
         try:
-            _core.agent_run(
-                node=node_name(), machine=machine_name(), worker=_worker_command(language), **place
-            )
+            _core.agent_run(node=node_name(), machine=machine_name(), worker=command, **place)
         except _core.UnavailableError as error:
             return str(error)
         return None
@@ -76,7 +85,7 @@ class Tracker:
         self._leaves = False
         spec = trackers.recall(self._name)
         if spec is not None:  # Ray has started it again
-            self._asked = _Run(spec, None)
+            self._asked = _Run(_spec_again(spec), None)
         threading.Thread(target=self._live, daemon=True).start()
 
     def take(self, spec, values):
@@ -177,6 +186,13 @@ class Tracker:
                 run.explain(appliers)
         trackers.forget(self._name, run.id)
         appliers.settle(run.idle_seconds() > 0)
+
+
+def _spec_again(spec):
+    """A job that goes on: it reads what it has committed, unless it was told what to read."""
+    if spec["pinned"]:
+        return spec
+    return spec | {"version": spec["version"] | {"version": 0}}
 
 
 class _Run:
@@ -314,12 +330,11 @@ class _Appliers:
             options["memory"] = need.memory
         if need.labels:
             options["label_selector"] = need.labels
-        if self._spec["runtime_env"]:
-            options["runtime_env"] = self._spec["runtime_env"]
         self._send(ray.remote(Applier).options(**options).remote())
 
     def _send(self, actor):
-        self._runs[actor.run.remote(self._place, self._spec["language"])] = actor
+        spec = self._spec
+        self._runs[actor.run.remote(self._place, spec["language"], spec["inside"])] = actor
 
     def renew(self):
         """Make those anew that have ended."""

@@ -16,7 +16,7 @@ import threading
 
 import cloudpickle
 
-from leman import _core, environment, manifest
+from leman import _core, container, environment, manifest
 from leman.context import current_ahead, current_cluster
 from leman.environment import Environment
 from leman.environment_check import check, describe
@@ -24,12 +24,11 @@ from leman.environment_path import classify
 from leman.needs import needs_of
 from leman.placement import Placement, place_of
 from leman.ray_admission import Need
-from leman.ray_environment import look, missing_programs, on_each_node, prepare, sight
+from leman.ray_environment import look, on_each_node, prepare, sight
 from leman.startup import Startup
 from leman.workspace import enter_path
 
 _PREPARE_SECONDS = 3600
-_PROGRAMS = {"conda": "conda", "image": "podman"}  # that Ray runs to make an environment
 _ASKED = ("workspace", "bytes_max")  # options of plan() that are not decided here
 _looks = {}  # what nodes have shown: {((cluster, paths, sight), node): (name, machine, sight)}
 
@@ -84,7 +83,7 @@ class Crate:
     def __init__(self):
         self.shipped = None  # the place of an environment on the nodes, and its hash
         self.packages = []  # of pip
-        self.runtime_env = {}
+        self.inside = None  # of what workers run: kind and content of a manifest, folders
         self.codes = set()  # of the functions that import: those of Python
 
     def functions(self, described):
@@ -92,7 +91,7 @@ class Crate:
         return [item | {"code": self._dressed(item["code"])} for item in described]
 
     def _dressed(self, code):
-        if code not in self.codes or (self.shipped is None and not self.packages):
+        if code not in self.codes or not (self.shipped or self.packages or self.inside):
             return code
         line, _, packed = code.partition(b"\n")
         given = json.loads(line)
@@ -100,6 +99,9 @@ class Crate:
             given |= {"shipped": self.shipped, "path": []}
         if self.packages:
             given["packages"] = self.packages
+        if self.inside is not None:
+            kind, content, _ = self.inside
+            given |= {"path": []} if kind == "image" else {"conda": content}
         return json.dumps(given).encode() + b"\n" + packed
 
 
@@ -208,14 +210,18 @@ def pack(ray, request, need, workers, ahead, startup):
     if not is_python:
         return crate
     made = asked if isinstance(asked, Environment) else None
-    wanted = _wanted(ray, udfs, made, asked, nodes, crate)
+    wanted = _wanted(udfs, made, asked, crate)
+    is_inside = wanted is not None and wanted.kind == "image" and not _is_image_of_cluster(wanted)
+    if is_inside:
+        with startup.phase("provision"):
+            _look_inside(ray, wanted, need, nodes)
     needs = _needs(udfs, wanted, nodes)
     if made is not None:
         startup.add_environment(made)
         startup.note = f"environment {made.hash[:12]} is there"
     elif asked is False:
         startup.note = "nothing is shipped, as environment=False says"
-    elif asked is None and nodes.are_here:
+    elif asked is None and nodes.are_here and not is_inside:
         count = "its node is" if len(nodes) == 1 else f"its {len(nodes)} nodes are"
         startup.note = f"nothing is shipped: {count} this machine, with the same Python and files"
     else:
@@ -227,14 +233,15 @@ def pack(ray, request, need, workers, ahead, startup):
     if made is not None:
         root = request.placement.path_there(os.path.abspath(made.root))
         crate.shipped = root, made.hash
-    if crate.shipped or crate.packages:
+    _enter(request, wanted, crate)
+    given = crate.shipped, crate.packages, crate.inside
+    if any(given):
         with startup.phase("provision"):
-            given = crate.shipped, crate.packages
             on_each_node(ray, prepare, *given, only=nodes.ids, seconds=_PREPARE_SECONDS)
     return crate
 
 
-def _wanted(ray, udfs, made, asked, nodes, crate):
+def _wanted(udfs, made, asked, crate):
     """What functions and environment want installed; a manifest, or None."""
     others = [made.manifest] if made is not None else []
     if isinstance(asked, dict):
@@ -249,20 +256,32 @@ def _wanted(ray, udfs, made, asked, nodes, crate):
     if wanted.kind == "pip":  # that of an environment is installed with it
         functions = manifest.merged(udfs, others[1:] if made is not None else others)
         crate.packages = [] if functions is None else functions.packages
-    elif not _is_image_of_cluster(wanted):
-        program = _PROGRAMS[wanted.kind]
-        for answer in on_each_node(ray, missing_programs, [program], only=nodes.ids):
-            if answer.value:
-                raise _core.InvalidError(_no_program(answer.node, program, wanted))
-        crate.runtime_env = wanted.runtime_env()
     return wanted
 
 
-def _no_program(node, program, wanted):
-    text = f"node {node} has no {program}, which Ray makes the environment {wanted!r:.200} with: "
-    if wanted.kind == "image":
-        return text + "make the cluster of that image (leman.cluster.kuberay(image=...))"
-    return text + "take an image that has it, or list packages by leman.environment.pip()"
+def _look_inside(ray, wanted, need, nodes):
+    """Raise where an image does not run on a node, or has another Python or Leman."""
+    if need.gpus:
+        raise _core.InvalidError(
+            f"a worker wants {need.gpus:g} GPUs, which containers of the image {wanted.content} "
+            "are not given: make the cluster of that image (leman.cluster.kuberay(image=...))"
+        )
+    found = on_each_node(
+        ray, container.look, wanted.content, only=nodes.ids, seconds=_PREPARE_SECONDS
+    )
+    for answer in found:
+        where = f"node {answer.node} in the image {wanted.content}"
+        without = {"ray": None}  # which workers do not need
+        check(nodes.here | without, answer.value | without, where=where)
+
+
+def _enter(request, wanted, crate):
+    """Note of what workers run inside."""
+    if wanted is None or wanted.kind == "pip" or _is_image_of_cluster(wanted):
+        return
+    roots = [request.placement.path_there(place_of(request.table)[0])]
+    roots += [crate.shipped[0]] if crate.shipped else []
+    crate.inside = wanted.kind, wanted.content, sorted(set(map(os.path.abspath, roots)))
 
 
 def _is_image_of_cluster(wanted):

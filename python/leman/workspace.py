@@ -11,22 +11,18 @@ import sys
 
 from leman import _core
 from leman.fingerprint import is_workspace
-
-
-def _stamp(path):
-    try:
-        found = os.stat(path)
-    except OSError:
-        return None
-    return found.st_mtime_ns, found.st_size, found.st_ino
+from leman.identity import stamp
 
 
 def enter_path(given):
     """Put in front of the path what was shipped and installed for a job."""
-    if not given.get("packages") and not given.get("shipped"):
+    if not any(given.get(name) for name in ("packages", "shipped", "conda")):
         return
-    from leman import environment
+    from leman import environment, installing_conda
 
+    if given.get("conda"):
+        own = installing_conda.own_path()
+        sys.path[:] = [*own, *(known for known in sys.path if known not in own)]
     if given.get("packages"):
         folder = environment.install(given["packages"])
         sys.path[:] = [folder, *(known for known in sys.path if known != folder)]
@@ -50,7 +46,7 @@ class Workspace:
         for name in sys.modules.keys() - self._known:
             path = getattr(sys.modules[name], "__file__", None)
             if path is not None and is_workspace(name):
-                self._stamps.setdefault(path, _stamp(path))
+                self._stamps.setdefault(path, stamp(path))
         self._known = set(sys.modules)
 
     def enter(self, given):
@@ -58,7 +54,7 @@ class Workspace:
         if given["job"] == self._job:
             return
         self.look()
-        path = given["path"], given.get("shipped"), given.get("packages")
+        path = given["path"], *(given.get(name) for name in ("shipped", "packages", "conda"))
         if self._path is not None:
             self._refuse(path)
         more = [folder for folder in sys.path if folder not in given["path"]]
@@ -74,6 +70,6 @@ class Workspace:
     def _refuse(self, path):
         if path != self._path:
             raise _core.ConflictError("modules are found in other folders than before")
-        for name, stamp in self._stamps.items():
-            if _stamp(name) != stamp:
+        for name, known in self._stamps.items():
+            if stamp(name) != known:
                 raise _core.ConflictError(f"{name} has changed since it was imported")

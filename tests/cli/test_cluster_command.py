@@ -53,6 +53,7 @@ def test_defined_clusters(tmp_path):
         (["render", "there", "--db", "{db}"], "'there' is external"),
         (["render", "there", "--db", "{db}", "--size", "small"], "--size"),
         (["render", "demo", "--size", "huge"], "huge"),
+        (["list", "{db}/nowhere"], "there is no such database"),
         (["delete", "{db}", "demo"], "defines no cluster 'demo'; it defines: there"),
     ],
 )

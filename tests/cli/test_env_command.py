@@ -56,6 +56,8 @@ def test_plan_ship_list_gc(work, tmp_path):
         (["plan", "--bytes-max", "lots"], "'lots'"),
         (["gc", "x", "--days", "-1"], "--days"),
         (["list", "s3://x"], "s3://"),
+        (["list", "nowhere"], "there is no such folder"),
+        (["plan", "--workspace", "nowhere", "--bytes-max", "500kB"], "'nowhere'"),
         (["ship"], "ship"),
     ],
 )

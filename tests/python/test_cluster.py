@@ -104,6 +104,8 @@ def kuberay():
         (lambda: kuberay().cpu_workers(replicas=9, max_replicas=2), ["replicas is 9", "(2)"]),
         (lambda: kuberay().cpu_workers(memory="8 gigs"), ["memory", "'8 gigs'"]),
         (lambda: kuberay().cpu_workers(memory="100m"), ["memory", "'100m'"]),
+        (lambda: kuberay().cpu_workers(memory="8 parsecs"), ['a text as "8Gi"', "'8 parsecs'"]),
+        (lambda: kuberay().head(service_account="Bad Name"), ["service_account", "'Bad Name'"]),
         (lambda: kuberay().cpu_workers(cpus="0"), ["cpus", "'0'"]),
         (lambda: kuberay().gpu_workers(gpus=0.5), ["gpus", "0.5"]),
         (lambda: kuberay().cpu_workers(gpu=1), ["no option 'gpu'", "gpus"]),

@@ -205,7 +205,7 @@ def test_skip_site_packages(tmp_path):
     made = environment.capture(
         tmp_path / "db", workspace=work, path=path, manifest=environment.image("me/it:1")
     )
-    assert made.manifest.runtime_env() == {"image_uri": "me/it:1"} and not made.has_packages
+    assert made.manifest.content == "me/it:1" and not made.has_packages
     assert len(made.unpack(tmp_path / "node")) == 1
 
 
@@ -252,6 +252,7 @@ def test_gc(tmp_path):
     assert environment.gc(db) == gone and environment.gc(db) == []
     assert [item["hash"] for item in environment.list_environments(db)] == [new.hash]
     assert new.unpack(tmp_path / "node")
+    (tmp_path / "empty").mkdir()
     assert environment.gc(tmp_path / "empty") == []
 
 
@@ -294,8 +295,11 @@ def test_manifests(tmp_path):
     ]
     (tmp_path / "requirements.txt").write_text("numpy==1.26.4  # pinned\n\n# torch\n")
     assert environment.pip(tmp_path / "requirements.txt").packages == ["numpy==1.26.4  "[:-2]]
-    conda = environment.conda({"dependencies": ["python=3.11", {"pip": ["numpy==1.26.4"]}]})
-    assert conda.runtime_env() == {"conda": conda.content}
+    conda = environment.conda({"dependencies": ["c::x=1.2", "y==3=b_0", {"pip": ["z==1.26.4"]}]})
+    python = "{}.{}".format(*sys.version_info)
+    assert conda.content["dependencies"][0] == f"python={python}"
+    assert conda.conda_pins() == {"python": python, "x": "1.2", "y": "3"}
+    assert conda.pins() == {"z": "1.26.4"} and not conda.packages
     digest = "repo/x@sha256:" + "0" * 64
     assert environment.image(digest).content == digest
     for manifest in (made, conda, environment.image("repo:5000/x:v1")):
@@ -415,6 +419,7 @@ def test_files_are_read_while_a_cluster_is_connected(tmp_path, monkeypatch):
         (lambda: environment.pip(["-r other.txt"]), ["'-r other.txt'", "option"]),
         (lambda: environment.pip("/nowhere/req.txt"), ["/nowhere/req.txt"]),
         (lambda: environment.conda({"dependencies": ["python"]}), ["'python'", "name=version"]),
+        (lambda: environment.conda({"dependencies": ["x=1,<3"]}), ["'x=1,<3'", "name=version"]),
         (lambda: environment.conda(["python=3.11"]), ["dependencies"]),
         (lambda: environment.image("repo/x"), ["'repo/x'", "tag"]),
         (lambda: environment.image("repo/x:latest"), ["latest"]),
@@ -422,6 +427,9 @@ def test_files_are_read_while_a_cluster_is_connected(tmp_path, monkeypatch):
         (lambda: environment.load("/nowhere", "xyz"), ["xyz"]),
         (lambda: environment.capture("s3://bucket/x", path=[]), ["s3://"]),
         (lambda: environment.plan(path=[], bytes_max="much"), ["bytes_max", "'much'"]),
+        (lambda: environment.plan(path=[], workspace="/nowhere"), ["workspace", "'/nowhere'"]),
+        (lambda: environment.list_environments("/nowhere/db"), ["/nowhere/db: there is no such"]),
+        (lambda: environment.gc("/nowhere/db"), ["/nowhere/db: there is no such"]),
     ],
 )
 def test_bad_input_is_named(make, words):
@@ -438,6 +446,29 @@ def test_check_here():
         environment.pip(["cloudpickle==0.1", "nope==1"]).check_here("f()")
     assert f"cloudpickle==0.1 is wanted, and {here['cloudpickle']} is installed" in str(error.value)
     assert "nope==1 is wanted, and it is not installed" in str(error.value)
+
+
+def test_check_here_of_conda(tmp_path, monkeypatch):
+    """Packages of conda are looked for where this Python is one of conda's."""
+    made = environment.conda({"dependencies": ["x-y=1.2", "z=3"]})
+    (tmp_path / "conda-meta").mkdir()
+    for name in ("x-y-1.2.5-py_0", "z-30.1-0"):
+        (tmp_path / f"conda-meta/{name}.json").touch()
+    monkeypatch.setattr(sys, "prefix", str(tmp_path))
+    with pytest.raises(leman.InvalidError) as error:
+        made.check_here("f()")
+    assert "z=3 of conda is wanted, and 30.1 is installed" in str(error.value)
+    assert "x-y" not in str(error.value) and "python" not in str(error.value)
+    monkeypatch.setattr(sys, "prefix", str(tmp_path / "none"))
+    with pytest.raises(leman.InvalidError, match="x-y=1.2 of conda .*, and it is not installed"):
+        made.check_here("f()")
+
+
+def test_another_python_of_conda():
+    """Functions are read by the minor of Python that has sent them."""
+    made = environment.conda({"dependencies": ["python=3.9"]})
+    with pytest.raises(leman.InvalidError, match="f.. would be read .*\n    python=3.9 is wanted"):
+        made.check_carriers("f()")
 
 
 def test_startup():

@@ -68,7 +68,7 @@ def test_admission__labels_and_resources():
     assert count(nodes, Need(1.0, resources={"tpu": 1}), 8) == 2
     with pytest.raises(ValueError, match="no node has the label zone=c; the nodes have a, b"):
         count(nodes, Need(1.0, labels={"zone": "c"}))
-    with pytest.raises(ValueError, match="no node has the label rack=1; no node has that label"):
+    with pytest.raises(ValueError, match="no node has the label rack=1; none has any such label"):
         count(nodes, Need(1.0, labels={"rack": "1"}))
     with pytest.raises(ValueError, match="the largest node, a, has 0 x tpu"):
         count(nodes, Need(1.0, resources={"tpu": 1}, labels={"zone": "a"}))

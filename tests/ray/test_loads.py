@@ -182,6 +182,10 @@ def test_loads__group_size_is_noted(tmp_path, one_node):
     runner.append(pa.table({"x": [12], "image": [b""]}))
     assert table.version == version + 1  # it is noted already
     assert json.loads(table.feed(shuffle="block").state())["block_rows"] == 3
+    with pytest.raises(ValueError, match="no option 'group_sze:64'; it has group_size, "):
+        ArrayRecordOptions(options="group_sze:64")
+    with pytest.raises(TypeError, match="give the function that makes it"):
+        runner.append_from([iter([{"x": 1}])])
     other = FileOptions(array_record_options=ArrayRecordOptions(options="group_size:64"))
     with pytest.raises(leman.InvalidError, match="feeds read 3 rows of 'image' together.*asks for"):
         table.ray(file_options=other).append_from([lambda: []])

@@ -168,6 +168,33 @@ def test_nodes__tracker_killed(table, nodes, gate):
     assert job.status()["rows_computed"] <= ROWS - kept
 
 
+def test_nodes__tracker_killed_behind_the_first_rows(nodes, gate, tmp_path):
+    """Rows that were committed ahead of their fragment are not computed again."""
+    from ray._private.state import actors
+
+    rows, first, calls = 640, 10, tmp_path / "calls"
+    table = leman.connect(tmp_path).create_table("one", pa.table({"x": range(rows)}))
+
+    @leman.udf(batch_size=5)
+    def waits(x: int) -> str:
+        with open(calls, "a") as file:
+            file.write(f"{x}\n")
+        while x >= first and not gate.exists():
+            time.sleep(0.005)
+        return f"row {x}"
+
+    table.add_columns({"y": waits})
+    job = table.backfill_async("y", engine="ray", num_cpus=2, concurrency=1, first_commit=True)
+    wait_until(lambda: not job._core.wait(100) and job.status()["rows_committed"] == first)
+    assert values(leman.open(table.path)) == [f"row {x}" for x in range(first)] + [None] * 630
+    os.kill(actors()[job._core._actor._actor_id.hex()]["Pid"], signal.SIGKILL)
+    gate.touch()
+    assert job.wait(120).state == "done"
+    assert values(leman.open(table.path)) == [f"row {x}" for x in range(rows)]
+    called = calls.read_text().split()
+    assert [called.count(str(x)) for x in range(first)] == [1] * first
+
+
 def test_nodes__client_killed(table, nodes, cluster, gate, tmp_path):
     """The driver process dies: the job goes on, and another process finds it."""
     script = tmp_path / "client.py"

@@ -1,16 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """Environments and functions are loaded on every node before a job does."""
 
+import importlib
 import json
 import os
 import subprocess
 import sys
 import textwrap
 
+import conda_channel
 import leman
 import pyarrow as pa
 import pytest
-from leman import environment
+from leman import environment, function, ray_environment
 from leman.backfill import Request
 
 
@@ -108,3 +110,35 @@ def test_other_versions_are_refused_when_it_is_connected(one_node, tmp_path):
         client.internal_kv_put(b"CLUSTER_METADATA", before, True, b"cluster")
     assert "has another Python or Ray than this process" in done.stdout, done.stderr
     assert "Python: 3.9.1" in done.stdout and "take an image that has what is here" in done.stdout
+
+
+def test_warmup_in_an_environment_of_conda(tmp_path, monkeypatch):
+    """On a node: functions are set up in its Python, and what fails there is told."""
+    conda_channel.make(tmp_path)
+    for name, value in conda_channel.variables(tmp_path).items():
+        monkeypatch.setenv(name, value)
+    channel = f"file://{tmp_path}/channel"
+    made = environment.conda({"channels": [channel], "dependencies": ["evenly=2.0"]})
+
+    @leman.udf
+    class Loads:
+        def __init__(self, name):
+            self.name = name
+
+        def setup(self):
+            module = importlib.import_module(self.name)
+            (tmp_path / "set-up").write_text(f"{sys.prefix} {module.NUMBER}")
+
+        def __call__(self, x: int) -> int:
+            return x
+
+    def warm(name):
+        code = function.pack(Loads(name), [], [])
+        return ray_environment._warm_inside("conda", made.content, None, [code])
+
+    assert warm("evenly") > 0
+    prefix, number = (tmp_path / "set-up").read_text().split()
+    assert number == "200" and prefix.startswith(f"{tmp_path}/state/leman/packages/boot-")
+    with pytest.raises(leman.FunctionError, match="No module named 'no_such_module'"):
+        warm("no_such_module")
+    assert (tmp_path / "conda.log").read_text().count("env create") == 1

@@ -7,6 +7,8 @@ does not have them, on this one.
 
 import os
 import re
+import shutil
+import signal
 import subprocess
 import sys
 import textwrap
@@ -14,12 +16,18 @@ import time
 import zipfile
 from pathlib import Path
 
+import conda_channel
 import leman
 import pyarrow as pa
 import pytest
+import python_image
 from leman import RayOptions, environment
 
 ROWS = 40
+IMAGE = f"localhost/leman-test:{os.getpid()}"
+NO_IMAGE = ["there is no podman", "kuberay(image="]
+if shutil.which("podman"):
+    NO_IMAGE = ["Leman does not run in"]
 MODULES = ("my_functions", "my_helper", "oddly", "evenly", "newest")
 FUNCTIONS = """
 import leman
@@ -98,7 +106,7 @@ def put(wheel_path, site):
 def places(tmp_path_factory):
     """Folders of the client that the node does not have, and one that it has in their place."""
     top = tmp_path_factory.mktemp("places")
-    for name in ("work", "site-packages", "there", "wheels", "state"):
+    for name in ("work", "site-packages", "there", "wheels", "state", "bin"):
         (top / name).mkdir()
     (top / "work/pyproject.toml").write_text("")
     (top / "work/my_functions.py").write_text(FUNCTIONS)
@@ -110,7 +118,11 @@ def places(tmp_path_factory):
     put(wheel(top / "wheels", "evenly", "1.0", "NUMBER = 2\n"), top / "site-packages")
     put(top / "wheels/evenly-1.0-py3-none-any.whl", top / "there")
     wheel(top / "wheels", "newest", "3.1", "NUMBER = 31\n")
-    return top
+    conda_channel.make(top)
+    with pytest.MonkeyPatch.context() as patch:
+        python_image.settings(top / "containers.conf")
+        patch.setenv("CONTAINERS_CONF", str(top / "containers.conf"))
+        yield top
 
 
 @pytest.fixture(scope="module")
@@ -128,12 +140,16 @@ def ray(places):
         mount -t tmpfs none {places}/work
         mount --bind {places}/there {places}/site-packages
         exec {sys.executable} -m ray.scripts.scripts start --address={made.address} --block \\
-            --num-cpus=2 --labels=place=there --disable-usage-stats
+            --num-cpus=2 --num-gpus=1 --labels=place=there --disable-usage-stats
     """)
     node = subprocess.Popen(
         ["unshare", "--mount", "--pid", "--mount-proc", "--kill-child", "sh", "-c", script],
         env=os.environ
-        | {"PYTHONPATH": f"{places}/site-packages", "XDG_STATE_HOME": f"{places}/state"},
+        | {
+            "PYTHONPATH": f"{places}/site-packages",
+            "XDG_STATE_HOME": f"{places}/state",
+            **conda_channel.variables(places),
+        },
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     )
@@ -289,9 +305,9 @@ def test_shipping__pip(table, client):
         (environment.pip(["cloudpickle==0.1"]), ["plain()", "cloudpickle==0.1 is wanted, and"]),
         (
             environment.conda({"dependencies": ["ffmpeg=6.1"]}),
-            ["node ", "has no conda", "ffmpeg=6.1", "leman.environment.pip()"],
+            ["node ", "there is no conda", "ffmpeg=6.1", "leman.environment.pip()"],
         ),
-        (environment.image("me/it:1"), ["node ", "has no podman", "me/it:1", "kuberay(image="]),
+        (environment.image("me/it:1"), ["node ", "the image me/it:1", *NO_IMAGE]),
     ],
 )
 def test_shipping__what_cannot_be_installed(table, client, manifest, words):
@@ -299,9 +315,134 @@ def test_shipping__what_cannot_be_installed(table, client, manifest, words):
     def plain(x: int) -> int:
         return x
 
-    said = refused(table, plain)
+    said = refused(table, plain, resources={"head": 0.1})  # that node has no other programs
     for word in words:
         assert word in said, said
+
+
+def of_conda(places, *dependencies):
+    return environment.conda(
+        {"channels": [f"file://{places}/channel"], "dependencies": list(dependencies)}
+    )
+
+
+def test_shipping__conda(table, client):
+    """Workers run in an environment of conda, which a node makes once; the table keeps its list."""
+
+    @leman.udf(manifest=of_conda(client, "evenly=2.0", "shout==1.0"))
+    def shouted(x: int) -> str:
+        import subprocess
+
+        import evenly
+        import my_helper
+
+        said = subprocess.run(["shout"], capture_output=True, text=True, check=True).stdout
+        assert said.strip() == sys.prefix and evenly.__file__.startswith(sys.prefix)
+        return f"{sys.prefix} {my_helper.triple(x) + evenly.NUMBER}"
+
+    run(table, shouted, node_labels={"place": "there"})
+    (made,) = (client / "state/leman/packages").glob("boot-*/conda/*/leman-done")
+    assert values(table) == [f"{made.parent} {3 * x + 200}" for x in range(ROWS)]
+    python = "python={}.{}".format(*sys.version_info)
+    kept = table.manifest("y").content["dependencies"]
+    assert kept == [python, "evenly=2.0", "shout==1.0"]
+    table.backfill("y", engine="ray", node_labels={"place": "there"}, recompute=True)
+    assert (client / "conda.log").read_text().count("env create") == 1
+
+
+def test_shipping__conda_of_what_is_not_there(table, client):
+    """conda's own words, before anything is started; what it had begun is gone."""
+
+    @leman.udf(manifest=of_conda(client, "evenly=9.0"))
+    def plain(x: int) -> int:
+        return x
+
+    said = refused(table, plain, node_labels={"place": "there"})
+    assert re.search(r"node .*: conda does not install python=.*, evenly=9.0:\n", said), said
+    assert "evenly" in said.partition("evenly=9.0:")[2]
+    assert len(list((client / "state/leman/packages").glob("boot-*/conda/*/"))) <= 1
+
+
+@pytest.fixture(scope="module")
+def image(places):
+    """An image of this Python with a module of its own."""
+    if shutil.which("podman") is None:
+        pytest.skip("podman is not installed")
+    modules = {"only_inside": "NUMBER = 7\n", "evenly": "NUMBER = 70\n"}
+    python_image.write(places / "image.tar", modules)
+    subprocess.run(["podman", "import", "--quiet", places / "image.tar", IMAGE], check=True)
+    ran = subprocess.run(
+        ["podman", "run", "--rm", "--network=host", IMAGE, "python", "-c", ""],
+        capture_output=True,
+        text=True,
+    )
+    if ran.returncode != 0:
+        pytest.skip(f"podman does not run containers here: {ran.stderr.strip()}")
+    yield IMAGE
+    subprocess.run(["podman", "rmi", "--force", IMAGE], capture_output=True)
+
+
+def containers():
+    command = ["podman", "ps", "--all", "--quiet", "--filter=name=leman-worker"]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
+
+
+def test_shipping__image(table, client, image, monkeypatch):
+    """Workers run in containers of an image, with the workspace, and values of secrets."""
+    monkeypatch.setenv("MY_KEY", "tell nobody")
+
+    @leman.udf(manifest=environment.image(image), secrets=["MY_KEY"])
+    def inside(x: int) -> int:
+        import evenly
+        import my_helper
+        import only_inside
+
+        own = 1000 * os.getpid() + 100 * len(os.environ["MY_KEY"])
+        return own + my_helper.triple(x) + only_inside.NUMBER + evenly.NUMBER
+
+    run(table, inside, node_labels={"place": "there"}, keep_warm=False)
+    assert values(table) == [1000 + 1100 + 3 * x + 77 for x in range(ROWS)]
+    assert table.manifest("y").content == image
+    gone(containers)
+
+
+def gone(left):
+    """Wait until nothing is left."""
+    end = time.monotonic() + 60
+    while left():
+        assert time.monotonic() < end, left()
+        time.sleep(0.1)
+
+
+def test_shipping__image_of_a_worker_that_hangs(table, client, image, tmp_path):
+    """A job that is cancelled ends its containers, whatever they do."""
+    begun = tmp_path / "begun"
+
+    @leman.udf(manifest=environment.image(image))
+    def hangs(x: int) -> int:
+        begun.touch()
+        while True:
+            signal.pause()
+
+    table.add_columns({"y": hangs})
+    job = table.backfill_async(
+        "y", engine="ray", concurrency=1, node_labels={"place": "there"}, keep_warm=False
+    )
+    gone(lambda: not begun.exists())
+    assert containers()
+    job.cancel(now=True)
+    with pytest.raises(leman.CancelledError):
+        job.wait(60)
+    gone(containers)
+
+
+def test_shipping__image_and_gpus(table, client):
+    @leman.udf(manifest=environment.image("me/it:1"), num_gpus=1)
+    def plain(x: int) -> int:
+        return x
+
+    said = refused(table, plain)
+    assert "wants 1 GPUs, which containers of the image me/it:1 are not given" in said
 
 
 def test_shipping__warmup_on_every_node(ray, client, tmp_path):
