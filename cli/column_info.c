@@ -3,6 +3,8 @@
  * The metadata of a column holds a JSON object about its function, and in it the hash of another
  * one that is stored beside the code: source, commit, Python, packages. The table may be of others,
  * so whatever would move the cursor of a terminal is printed as a number.
+ *
+ * Names and values are those of column_info() in Python.
  */
 #include "column_info.h"
 
@@ -10,14 +12,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "json.h"
 #include "record.h"
 
 enum { NAME_CHARS = 256, HASH_CHARS = 72 };
 
-/* A column's function: texts of the library, freed by info_close(), and pieces of them. */
+/* A column's function: texts of the library, freed by column_info_print(), and pieces of them. */
 struct info {
+    const char *column;
     char *known, *kept, *jobs;
     struct piece function, told, job;
+    char hash[HASH_CHARS + 8]; /* as --trust takes it */
 };
 
 static void put_character(uint32_t c)
@@ -73,57 +78,85 @@ static void print_text(struct piece value)
     }
 }
 
+static bool is_none(struct piece value)
+{
+    return value.text == NULL || (value.len == 4 && memcmp(value.text, "null", 4) == 0);
+}
+
 /* A line about something that is there. */
 static void print_line(const char *label, struct piece value)
 {
-    if (value.text == NULL || (value.len == 4 && memcmp(value.text, "null", 4) == 0))
+    if (is_none(value))
         return;
     printf("%-13s", label);
     print_text(value);
     putchar('\n');
 }
 
+static struct piece job_time(const struct info *info)
+{
+    struct piece ended = piece_member(info->job, "ended");
+
+    return ended.text != NULL ? ended : piece_member(info->job, "updated");
+}
+
 static void print_people(const struct info *info)
 {
     struct piece git = piece_member(info->told, "git");
     struct piece source = piece_member(info->told, "source");
-    struct piece ended = piece_member(info->job, "ended");
 
     print_line("function", piece_member(info->function, "name"));
     print_line("language", piece_member(info->function, "language"));
     print_line("inputs", piece_member(info->function, "inputs"));
     print_line("version", piece_member(info->function, "version"));
-    print_line("sha256", piece_member(info->function, "hash"));
-    print_line("git commit", piece_member(git, "commit"));
-    print_line("git dirty", piece_member(git, "dirty"));
+    print_line("hash", piece_of(info->hash));
+    print_line("git_commit", piece_member(git, "commit"));
+    print_line("git_dirty", piece_member(git, "dirty"));
     print_line("python", piece_member(info->told, "python"));
     print_line("packages", piece_member(info->told, "packages"));
     print_line("secrets", piece_member(info->told, "secrets"));
     print_line("values", piece_member(info->told, "values"));
     print_line("registered", piece_member(info->told, "registered"));
     print_line("job", piece_member(info->job, "id"));
-    print_line("time", ended.text != NULL ? ended : piece_member(info->job, "updated"));
+    print_line("time", job_time(info));
     if (source.len > 2 && source.text[0] == '"') {
         putchar('\n');
         print_text(source);
     }
 }
 
-static void print_member(const char *key, struct piece value)
+/* A value, or what stands for none of its kind. */
+static void put_member(const char *key, struct piece value, const char *empty)
 {
-    printf(", \"%s\": %.*s", key, value.text != NULL ? (int)value.len : 4,
-           value.text != NULL ? value.text : "null");
+    if (value.text == NULL)
+        value = piece_of(empty);
+    json_raw(key, value.text, value.len);
 }
 
 static void print_json(const struct info *info)
 {
-    struct piece ended = piece_member(info->job, "ended");
+    struct piece git = piece_member(info->told, "git");
 
-    printf("{\"function\": %s", info->known);
-    print_member("info", info->told);
-    print_member("job", piece_member(info->job, "id"));
-    print_member("time", ended.text != NULL ? ended : piece_member(info->job, "updated"));
-    printf("}\n");
+    json_open(NULL, '{');
+    json_text("column", info->column);
+    put_member("function", piece_member(info->function, "name"), "null");
+    put_member("language", piece_member(info->function, "language"), "null");
+    put_member("inputs", piece_member(info->function, "inputs"), "null");
+    put_member("version", piece_member(info->function, "version"), "null");
+    json_text("hash", info->hash);
+    put_member("source", piece_member(info->told, "source"), "null");
+    put_member("helpers", piece_member(info->told, "helpers"), "{}");
+    put_member("values", piece_member(info->told, "values"), "{}");
+    put_member("secrets", piece_member(info->told, "secrets"), "[]");
+    put_member("git_commit", piece_member(git, "commit"), "null");
+    put_member("git_dirty", piece_member(git, "dirty"), "null");
+    put_member("python", piece_member(info->told, "python"), "null");
+    put_member("packages", piece_member(info->told, "packages"), "{}");
+    put_member("registered", piece_member(info->told, "registered"), "null");
+    put_member("job", piece_member(info->job, "id"), "null");
+    put_member("time", job_time(info), "null");
+    json_close('}');
+    json_end();
 }
 
 /* Has the job committed values of the column by this version of its function? */
@@ -179,13 +212,16 @@ static void find_told(struct info *info, struct lmn_table *table)
 enum lmn_status column_info_print(struct lmn_table *table, const char *column, bool json,
                                   struct lmn_error *err)
 {
-    struct info info = { 0 };
+    struct info info = { .column = column };
+    char hash[HASH_CHARS];
     enum lmn_status st = lmn_table_function(table, column, &info.known, err);
 
     if (st == LMN_OK && info.known == NULL)
         st = lmn_fail(err, LMN_E_INVALID, "no function fills column \"%.100s\"", column);
     if (st == LMN_OK) {
         info.function = piece_of(info.known);
+        piece_text(piece_member(info.function, "hash"), hash, sizeof hash);
+        snprintf(info.hash, sizeof info.hash, "sha256:%s", hash);
         find_told(&info, table);
         find_job(&info, table, column);
         if (json)

@@ -67,6 +67,12 @@ void json_bool(const char *key, bool value)
     fputs(value ? "true" : "false", stdout);
 }
 
+void json_raw(const char *key, const char *value, size_t len)
+{
+    put_key(key);
+    printf("%.*s", (int)len, value);
+}
+
 void json_end(void)
 {
     putchar('\n');

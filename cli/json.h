@@ -6,6 +6,7 @@
 #define LEMAN_CLI_JSON_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 /* In an object every value comes with its key; in an array, and at the top, `key` is NULL. */
@@ -15,6 +16,7 @@ void json_text(const char *key, const char *value);
 void json_number(const char *key, uint64_t value);
 void json_real(const char *key, double value);
 void json_bool(const char *key, bool value);
+void json_raw(const char *key, const char *value, size_t len); /* JSON already */
 
 /* End a value at the top, and the line. */
 void json_end(void);

@@ -22,6 +22,9 @@ from leman._core import (
 
 if typing.TYPE_CHECKING:
     from leman import cluster, environment, functions
+    from leman import grain as grain
+    from leman import ray_data as ray_data
+    from leman import torch as torch
     from leman.arrow import Batch, Scan
     from leman.blobs import blob
     from leman.crew import shutdown
@@ -151,8 +154,9 @@ __all__ = [
 ]
 
 
-# Modules that are used by their own name: leman.cluster.local().
-_SUBMODULES = {"cluster", "environment", "functions"}
+# Modules that are used by their own name: leman.cluster.local(). Those for other libraries, which
+# may not be there, are not in __all__.
+_SUBMODULES = {"cluster", "environment", "functions", "grain", "ray_data", "torch"}
 
 
 def __getattr__(name):

@@ -101,7 +101,7 @@ class Failure:
             f"{name}={show(value)}" for name, value in zip(self.names, inputs, strict=False)
         )
         self.records[row] = {
-            "type": type(error).__name__,
+            "type": secret.redact(type(error).__name__),
             "message": _shorten(secret.redact(str(error)), 2000),
             "traceback": own_frames(error),
             "column": self.column,
@@ -149,11 +149,6 @@ class Applier:
 
             self.function = blocking(self.function, self.timeout)
             self.timeout = None
-        elif self.is_async and self.fills_blobs and udf.options.paid:
-            from leman.apply_async import holding
-
-            store = blob_values.storing(lambda value: value, udf, None)
-            self.function = holding(self.function, store)
         annotations = list(udf.signature.annotations.values())
         self.files = [
             position
@@ -203,12 +198,10 @@ class Applier:
             return function
         return metered(function, self.meter, port)
 
-    def _sink(self, port):
-        """Where blobs are streamed to; None: they are values, as results that are paid for.
-
-        Those of coroutines are kept beforehand.
-        """
-        return None if port is None or (port.paid and not self.is_async) else port.blobs
+    @staticmethod
+    def _sink(port):
+        """Where blobs are streamed to; None: they are values."""
+        return None if port is None else port.blobs
 
     def pause(self, error, seconds, port):
         """Wait before another attempt."""
@@ -250,14 +243,17 @@ class Applier:
         """Append the results of the rows from `start` on, many of which are called at once."""
         from leman.apply_async import Keeper, Rows
 
+        store = None
+        if self.fills_blobs:
+            store = blob_values.storing(lambda value: value, self.udf, self._sink(port))
+            if port is not None:
+                output = blob_values.placed(output)
+
         def make(value):
             made, wrong = _core.values_array(output, [value], self.single)
             return None if wrong else made
 
         keep = Keeper(port, make) if port is not None and port.paid else None
-        store = None
-        if self.fills_blobs:
-            store = blob_values.storing(lambda value: value, self.udf, self._sink(port))
         made = Rows(self, columns, start, failure, port, keep, store).run()
         results.extend(made)
         if len(made) < len(columns[0]):

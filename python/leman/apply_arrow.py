@@ -6,6 +6,7 @@ import pyarrow as pa
 from leman.apply import WrongResultError
 from leman.arrow import Batch, SchemaCapsule
 from leman.data import castable
+from leman.exact import exact_array
 from leman.gpu import give_back_memory, is_out_of_memory
 from leman.meter import Stopped
 
@@ -107,7 +108,7 @@ def as_column(name, result, field, count):
         if isinstance(result, (str, bytes, dict)) or not hasattr(result, "__len__"):
             raise WrongResultError(f"{name}() returned {type(result).__name__}, not a pa.Array")
         try:
-            result = pa.array(result, field.type)
+            result = exact_array(result, field.type)
         except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
             raise WrongResultError(
                 f"{name}() returned values that are not of the type {field.type}: {error}"

@@ -62,15 +62,6 @@ def blocking(function, timeout=None):
     return wrapped
 
 
-def holding(function, store):
-    """A coroutine function whose result goes through `store`, off the loop: it may read files."""
-
-    async def call(*arguments):
-        return await asyncio.to_thread(store, await function(*arguments))
-
-    return call
-
-
 async def _limited(function, arguments, timeout):
     """Call with a limit of time."""
     from leman.apply import CallTimeoutError
@@ -94,8 +85,8 @@ class Rows:
     def __init__(self, applier, columns, start, failure, port, keep, store):
         """start: the row of the batch that the columns begin with.
 
-        keep: makes a result durable, or None. store: in the thread that serves the job, makes of a
-        result what stands for it, or None.
+        keep: makes results durable, or None. store: in the thread that serves the job, makes of a
+        result what stands for it, or None; what is stored is kept there, too.
         """
         self.applier = applier
         self.columns = columns
@@ -133,12 +124,19 @@ class Rows:
             while ask is not None and not self.asks.empty():
                 ask = self.asks.get()
                 asks.append(ask)
-            for one in asks:
-                if isinstance(one, _Result):
-                    one.put(self.store)
+            self._put([one for one in asks if isinstance(one, _Result)])
             self._answer([one for one in asks if isinstance(one, tuple)])
             if ask is None:
                 return
+
+    def _put(self, results):
+        """Store results; those that came together are made durable together."""
+        for one in results:
+            one.put(self.store)
+        if self.keep is not None and results:
+            self.keep.all((one.row, one.made) for one in results if one.error is None)
+        for one in results:
+            one.tell()
 
     def _answer(self, asks):
         meter = self.applier.meter
@@ -216,8 +214,8 @@ class Rows:
         while True:
             try:
                 value = await self._call(arguments)
-                if self.store is not None and self.keep is None:
-                    value = await self._stored(value)
+                if self.store is not None:
+                    value = await self._stored(row, value)
                 break
             except Stopped:
                 if attempts == 0:
@@ -234,15 +232,13 @@ class Rows:
                     raise self.failure.job_error(self.start + row) from error
                 return
             await asyncio.sleep(max(seconds, pause))
-        if self.keep is not None:
+        if self.keep is not None and self.store is None:
             await self.keep(self.start + row, value)
-            if self.store is not None:
-                value = await self._stored(value)
         self.results[row] = value
 
-    async def _stored(self, value):
+    async def _stored(self, row, value):
         """What stands for a result: at most as many are in memory as there are calls in flight."""
-        result = _Result(value)
+        result = _Result(self.start + row, value)
         self.asks.put(result)
         return await result.answer
 
@@ -250,18 +246,21 @@ class Rows:
 class _Result:
     """A value of the loop on its way through the thread that serves the job."""
 
-    def __init__(self, value):
+    def __init__(self, row, value):
+        self.row = row
         self.value = value
+        self.made = self.error = None
         self.answer = asyncio.get_running_loop().create_future()
 
     def put(self, store):
         try:
-            made = store(self.value)
+            self.made = store(self.value)
         except Exception as error:
-            self.answer.get_loop().call_soon_threadsafe(_settle, self.answer, None, error)
-        else:
-            _tell(self.answer, made)
+            self.error = error
         self.value = None
+
+    def tell(self):
+        self.answer.get_loop().call_soon_threadsafe(_settle, self.answer, self.made, self.error)
 
 
 def _tell(answer, value):
@@ -288,6 +287,14 @@ class Keeper:
         self.make = make
         self.lock = asyncio.Lock()
         self.written = self.synced = 0
+
+    def all(self, results):
+        """Keep (row, value) pairs, in the thread that serves the job."""
+        for row, value in results:
+            array = self.make(value)
+            if array is not None:
+                self.port.keep(row, array)
+        self.port.keep_sync()
 
     async def __call__(self, row, value):
         array = self.make(value)

@@ -15,6 +15,7 @@ import json
 import types
 
 from leman import _core, fingerprint, provenance, registry, secret
+from leman.wording import option
 
 ON_CHANGE = {
     "recompute": "all rows are computed again",
@@ -142,10 +143,13 @@ def question(table, column, before, udf, counts):
         f"the function of column {column!r} has changed, and {counts['other']:,} values are of its "
         f"earlier version:\n{describe(table, before, udf)}"
         "Say what is to become of them:\n"
-        f'  on_change="recompute"  {_rows(total)} computed beside the column, which changes in one '
-        f"commit at the end, or when you say so (swap=False){so_far}{lost}\n"
-        f'  on_change="keep"       {_rows(rest)} computed; the values count as of this version\n'
-        f'  on_change="new_rows"   {_rows(counts["pending"])} computed, those that never were; '
+        f"  {option('on_change', 'recompute')}  {_rows(total)} computed beside the column, which "
+        f"changes in one commit at the end, or when you say so ({option('swap', False)})"
+        f"{so_far}{lost}\n"
+        f"  {option('on_change', 'keep')}       {_rows(rest)} computed; the values count as of "
+        "this version\n"
+        f"  {option('on_change', 'new_rows')}   {_rows(counts['pending'])} computed, those that "
+        "never were; "
         "you are asked again next time"
     )
 
@@ -173,10 +177,12 @@ def decide(request, on_change, swap):
     """Apply what the user says to the functions of a backfill; asks where nothing is said."""
     check_option(on_change)
     if on_change != "recompute" and swap is not None:
-        raise ValueError('swap= belongs to on_change="recompute"')
+        raise ValueError(f"{option('swap')} belongs to {option('on_change', 'recompute')}")
     if request.options["recompute"]:
         if on_change is not None:
-            raise ValueError("recompute=True and on_change= exclude each other")
+            raise ValueError(
+                f"{option('recompute', True)} and {option('on_change')} exclude each other"
+            )
         return
     if on_change == "recompute" and request.core is not request.table._core:
         raise ValueError('on_change="recompute" reads the newest version; leave out read_version=')
@@ -212,6 +218,7 @@ def register(table, column, udf, inputs, on_change):
         known = registry.recorded(table, column)
     except _core.NotFoundError:
         return False
+    udf.refresh()
     if known is None or known["version"] == udf.version:
         return False
     if on_change is None:

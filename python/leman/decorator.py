@@ -6,11 +6,10 @@ import functools
 import inspect
 import os
 import re
-import sys
 import typing
 
 from leman import _core, datatypes, manifest, secret, source
-from leman.fingerprint import version_of
+from leman.identity import Identity
 from leman.placement import Placement
 from leman.policy import Policy
 from leman.rate import as_rate_limit
@@ -60,10 +59,11 @@ def parse_bytes(value, name="memory"):
         return 0
     if isinstance(value, (int, float)) and not isinstance(value, bool) and value >= 0:
         return int(value)
-    match = re.fullmatch(r"\s*([\d.]+)\s*([KMGT]?i?)B?\s*", str(value))
-    if match is None or match[2] not in _UNITS:
+    match = re.fullmatch(r"\s*([\d.]+)\s*([kKMGT]?i?)B?\s*", str(value))
+    unit = match and match[2].replace("k", "K")
+    if unit not in _UNITS:
         raise ValueError(f'{name} is a number of bytes or a text as "4GiB", not {value!r}')
-    return int(float(match[1]) * _UNITS[match[2]])
+    return int(float(match[1]) * _UNITS[unit])
 
 
 class Columns(typing.Generic[T]):
@@ -229,20 +229,14 @@ class Signature:
         return kind
 
 
-def _travels_by_value(module_name):
-    """Has someone told cloudpickle that workers cannot import the module?"""
-    cloudpickle = sys.modules.get("cloudpickle")
-    return cloudpickle is not None and module_name in cloudpickle.list_registry_pickle_by_value()
-
-
 class Udf:
     """A function that fills a column. It is still callable as it was."""
 
     language = "python"
 
-    def __init__(self, function, options, signature=None, version=None):
+    def __init__(self, function, options, signature=None, identity=None):
         self._leman_function = function
-        self._version = version
+        self._identity = identity or Identity(function, options.version)
         self.options = options
         is_object = not inspect.isroutine(function)
         self.name = type(function).__name__ if is_object else function.__name__
@@ -266,21 +260,9 @@ class Udf:
         return self if instance is None else functools.partial(self, instance)
 
     def __reduce__(self):
-        if self._is_importable():
+        if source.travels_by_name(self):
             return self.__qualname__
-        return Udf, (self._leman_function, self.options, self.signature, self.version)
-
-    def _is_importable(self):
-        """Does a module hold this very object under its name?"""
-        module = sys.modules.get(getattr(self, "__module__", None))
-        if module is None or module.__name__ == "__main__" or not hasattr(self, "__qualname__"):
-            return False
-        if getattr(module, "__file__", None) is None or _travels_by_value(module.__name__):
-            return False
-        found = module
-        for part in self.__qualname__.split("."):
-            found = getattr(found, part, None)
-        return found is self
+        return Udf, (self._leman_function, self.options, self.signature, self._identity)
 
     @property
     def is_async(self):
@@ -295,6 +277,7 @@ class Udf:
 
     def fresh(self):
         """What is called, set up anew; an object is copied, so that what is stored stays bare."""
+        self._identity.settle()
         if not self.is_object:
             return self._leman_function
         live = copy.copy(self._leman_function)
@@ -307,21 +290,23 @@ class Udf:
         return live
 
     def live(self):
-        """What is called in this process, set up once.
-
-        What a call leaves in globals is no part of the version, which is found before.
-        """
+        """What is called in this process, set up once."""
         if self._live is None:
-            self.version  # noqa: B018
             self._live = self.fresh()
         return self._live
 
     @property
     def version(self):
         """The hash that results belong to: 64 hexadecimal digits."""
-        if self._version is None:
-            self._version = version_of(self._leman_function, self.options.version)
-        return self._version
+        return self._identity.version
+
+    def refresh(self):
+        """See what has changed since the version was found: globals, helpers, modules."""
+        self._identity.refresh()
+
+    def changed_modules(self):
+        """Names in modules that are not what they were where the function comes from."""
+        return self._identity.changed_modules()
 
     def test(self, table, rows=5, where=None, row_ids=None, *, input_columns=None):
         """Run over some rows of a table, in this process, and write nothing.
@@ -366,6 +351,9 @@ class CUdf:
         self.signature = _CSignature()
         self.version, self.code = _core.c_function(self.library, name)
         self._leman_function = self
+
+    def refresh(self):
+        """A library is read once."""
 
     def __repr__(self):
         return f"<leman.c_udf {self.name} of {self.library}>"

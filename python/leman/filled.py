@@ -22,6 +22,8 @@ class FilledColumns:
         intra_applier_concurrency: threads in each of them.
         batch_size, checkpoint_size, num_cpus, num_gpus, memory: instead of the function's own.
         commit_granularity: commit after so many fragments; about once a minute unless given.
+        first_commit: True commits the first rows of the first fragment ahead of the others, False
+            does not; unless given, it is done where a fragment becomes large.
         read_version: read the inputs of that version: a number, a tag or a time.
         max_rows: at most so many rows.
         max_calls: stop after so many calls of functions, and raise ``CancelledError``.

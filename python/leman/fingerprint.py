@@ -24,6 +24,7 @@ _IGNORED_FIELDS = {"ctx", "kind", "type_comment", "type_ignores", "type_params"}
 
 _HEAP_TYPE = 1 << 9  # of type.__flags__: made by a class statement
 _GLOBALS = {"LOAD_GLOBAL", "LOAD_NAME", "LOAD_FROM_DICT_OR_GLOBALS"}  # what reads a global
+_STORES = {"STORE_GLOBAL", "STORE_ATTR", "STORE_DEREF"}  # what a call may leave in names
 
 
 @functools.cache
@@ -129,14 +130,16 @@ def _codes(code):
 
 
 def _names_used(code):
-    """(global names, names of globals and attributes) that the code refers to."""
-    named, attributes = set(), set()
+    """(global names, names of globals and attributes, those set) that the code refers to."""
+    named, attributes, stored = set(), set(), set()
     for part in _codes(code):
-        attributes.update(part.co_names)
+        attributes.update(filter(str.isidentifier, part.co_names))  # pytest adds others
         for instruction in dis.get_instructions(part):
             if instruction.opname in _GLOBALS:
                 named.add(instruction.argval)
-    return named, attributes
+            elif instruction.opname in _STORES:
+                stored.add(instruction.argval)
+    return named & attributes, attributes, stored
 
 
 def _code_text(code):
@@ -161,6 +164,14 @@ class Walk:
     values: {name: value} of constants, closures, defaults and attributes.
     packages: names of the installed modules that are used.
     held: where one of the given texts was met, None when it was not.
+
+    And what tells whether it is still the same function:
+
+    bound: (namespace or cell, name, value) of the names that code refers to.
+    stored: names that the code itself sets.
+    paths: files of modules whose text was read.
+    imported: "module:name" of what code that travels by value takes from modules of the workspace.
+    texts: arguments of ``source.learn()`` for the definitions that travel by value.
     """
 
     def __init__(self, texts=()):
@@ -169,7 +180,13 @@ class Walk:
         self.values = {}
         self.packages = set()
         self.held = None
-        self._texts = [text for text in texts if text]
+        self.bound = []
+        self.stored = set()
+        self.paths = set()
+        self.imported = set()
+        self.texts = []
+        self._wanted = [text for text in texts if text]
+        self._is_imported = False
         self._place = ""
         self._open = []
         self._done = {}
@@ -200,7 +217,7 @@ class Walk:
         """Is one of the texts that are looked for in this one?"""
         if isinstance(text, bytes):
             text = text.decode("utf-8", "replace")
-        if self.held is None and any(wanted in text for wanted in self._texts):
+        if self.held is None and any(wanted in text for wanted in self._wanted):
             self.held = self._place or "its code"
 
     def named(self, place, name, value):
@@ -232,12 +249,21 @@ class Walk:
         elif isinstance(value, (types.FunctionType, type)):
             self.code(value)
         elif hasattr(value, "_leman_function"):
-            self.root(value._leman_function)
+            self._import(value, functools.partial(self.root, value._leman_function))
         elif isinstance(getattr(value, "__wrapped__", None), types.FunctionType):
             self.put(type(value).__qualname__)  # of functools, which keeps results
-            self.value(value.__wrapped__)
+            self._import(value, functools.partial(self.value, value.__wrapped__))
         else:
             self._once(value, self._container)
+
+    def _import(self, thing, write):
+        """Write what may travel by name: its text is in a module then, and not sent."""
+        before = self._is_imported
+        if not before and source.travels_by_name(thing) and is_workspace(thing.__module__):
+            self.imported.add(f"{thing.__module__}:{thing.__qualname__}")
+            self._is_imported = True
+        write()
+        self._is_imported = before
 
     def _note(self, module_name):
         if not is_workspace(module_name):
@@ -328,8 +354,20 @@ class Walk:
             self._note(module)
             self.put("installed", _package(module), thing.__qualname__)
             return
+        if source.dispatched(thing):
+            self._import(thing, functools.partial(self._once, thing, self._dispatch))
+            return
         write = self._class if isinstance(thing, type) else self._function
-        self._once(thing, functools.partial(write, root=root))
+        write = functools.partial(write, root=root)
+        self._import(thing, functools.partial(self._once, thing, write))
+
+    def _dispatch(self, thing):
+        """A generic function by what it calls for each type."""
+        kinds = {kind.__qualname__: kind for kind in thing.registry}
+        for name in sorted(kinds):
+            self.put("for", name)
+            self.value(kinds[name])
+            self.value(thing.registry[kinds[name]])
 
     def _definition(self, thing, root):
         """The text of a definition's tree; None where there is no source."""
@@ -337,6 +375,12 @@ class Walk:
         if found is None:
             return None
         self.sources.setdefault(thing.__qualname__, found)
+        if getattr(thing, "__module__", None) != "__main__":
+            self.paths.add(found.path)
+        if not self._is_imported:
+            code = source.first_code(thing)
+            if code is not None:
+                self.texts.append((code, thing.__qualname__, found.text, found.path))
         self._place, before = f"the source of {thing.__qualname__}", self._place
         self._look(found.text)
         self._place = before
@@ -389,17 +433,26 @@ class Walk:
             except ValueError:  # a name that is bound later
                 continue
             if name != "__class__":
+                self.bound.append((cell, name, content))
                 self.named("closure variable", name, content)
-        named, attributes = _names_used(function.__code__)
+        named, attributes, stored = _names_used(function.__code__)
+        self.stored |= stored
         for name in sorted(named & function.__globals__.keys()):
+            self.bound.append((function.__globals__, name, function.__globals__[name]))
             self._global(name, function.__globals__[name], attributes)
 
     def _global(self, name, value, attributes):
         """A global; of a module of the workspace, what the code may use of it."""
         if isinstance(value, types.ModuleType) and is_workspace(value.__name__):
             self.put(name, "module", value.__name__)
+            before = self._is_imported
             for part in sorted(attributes & vars(value).keys()):
+                self.bound.append((vars(value), part, vars(value)[part]))
+                if not before and getattr(value, "__file__", None) is not None:
+                    self.imported.add(f"{value.__name__}:{part}")
+                    self._is_imported = True
                 self.named("global", f"{name}.{part}", vars(value)[part])
+            self._is_imported = before
         elif name != "__builtins__":
             self.named("global", name, value)
 

@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Functions on their way to workers and into tables: packed and described."""
 
+import functools
 import hashlib
+import io
 import json
 import os
 import sys
 import types
 
-from leman import _core, manifest, secret
+from leman import _core, manifest, secret, source
 
 METADATA_BYTES_MAX = 1024
 
@@ -16,19 +18,65 @@ def pack(udf, inputs, outputs):
     """The function as bytes: code of notebooks and scripts by value, of modules by reference."""
     if udf.language == "c":
         return udf.code
-    import cloudpickle
-
     try:
-        code = cloudpickle.dumps((udf, list(inputs), list(outputs)), protocol=5)
+        code = dumps((udf, list(inputs), list(outputs)))
     except Exception as error:
-        culprit = _unpicklable_part(udf._leman_function)
-        where = f"{culprit} of {udf.name}()" if culprit else f"{udf.name}()"
+        where = _what_stays(udf._leman_function, udf.name)
         raise _core.InvalidError(
             f"{where} cannot be sent to workers: {error}. Make it inside of the function, or in "
             "setup() of a class"
         ) from error
     secret.refuse_held(udf, code)
     return code
+
+
+def pack_plain(function):
+    """A function that is called with what it is given, and nothing else of it known, as bytes."""
+    try:
+        return dumps(function)
+    except Exception as error:
+        name = getattr(function, "__qualname__", type(function).__qualname__)
+        raise _core.InvalidError(
+            f"{_what_stays(function, name)} cannot be sent to other processes: {error}. Make it "
+            "inside of the function"
+        ) from error
+
+
+def dumps(thing, buffer_callback=None):
+    """As cloudpickle does, and what functools makes of functions that travel by value."""
+    import cloudpickle
+
+    class Pickler(cloudpickle.Pickler):
+        def reducer_override(self, value):
+            if isinstance(value, functools._lru_cache_wrapper):
+                if not source.travels_by_name(value):
+                    return _cached, (value.__wrapped__, value.cache_parameters())
+            elif isinstance(value, functools.cached_property):
+                return _cached_property, (value.func, value.attrname)
+            elif source.dispatched(value) and not source.travels_by_name(value):
+                return _dispatched, (value.__wrapped__, dict(value.registry))
+            return super().reducer_override(value)
+
+    packed = io.BytesIO()
+    Pickler(packed, protocol=5, buffer_callback=buffer_callback).dump(thing)
+    return packed.getvalue()
+
+
+def _cached(function, parameters):
+    return functools.lru_cache(**parameters)(function)
+
+
+def _cached_property(function, name):
+    made = functools.cached_property(function)
+    made.attrname = name
+    return made
+
+
+def _dispatched(function, registry):
+    made = functools.singledispatch(function)
+    for kind, called in registry.items():
+        made.register(kind, called)
+    return made
 
 
 def _parts(function):
@@ -52,15 +100,14 @@ def _parts(function):
         yield f"default {value!r:.60}", value
 
 
-def _unpicklable_part(function):
-    import cloudpickle
-
+def _what_stays(function, called):
+    """What of a function cannot be packed, as people call it."""
     for name, value in _parts(function):
         try:
-            cloudpickle.dumps(value)
+            dumps(value)
         except Exception:
-            return name
-    return None
+            return f"{name} of {called}()"
+    return f"{called}()"
 
 
 def unpack(code):

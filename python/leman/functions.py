@@ -17,6 +17,8 @@ import urllib.request
 from leman.blobs import blob
 from leman.decorator import Options, Udf, UdfClass, parse_bytes
 from leman.policy import retry_transient
+from leman.secret import check_names
+from leman.web import Redirects, check_headers, fill_headers, wire_url
 
 _SCHEMES = ("http", "https", "file")
 _SLOT_WAIT_SECONDS = 0.02
@@ -34,22 +36,6 @@ class FetchError(OSError):
 
 class TooLargeError(ValueError):
     """A URL holds more than `max_bytes`."""
-
-
-class _Redirects(urllib.request.HTTPRedirectHandler):
-    """Bounded, and never away from HTTP."""
-
-    def __init__(self, most):
-        self.max_redirections = most
-        self.max_repeats = most
-
-    def redirect_request(self, request, file, code, message, headers, url):
-        scheme = urllib.parse.urlsplit(url).scheme
-        if scheme not in ("http", "https"):
-            raise FetchError(
-                request.full_url, f"it is redirected to {url!r}, which is not HTTP", code=code
-            )
-        return super().redirect_request(request, file, code, message, headers, url)
 
 
 class _Slots:
@@ -133,19 +119,22 @@ class Fetcher:
         self.headers = headers
 
     def setup(self):
-        self._opener = urllib.request.build_opener(_Redirects(self.max_redirects))
+        self._headers, credentials = fill_headers({"User-Agent": "leman", **self.headers})
+        redirects = Redirects(self.max_redirects, credentials, FetchError)
+        self._opener = urllib.request.build_opener(redirects)
         self._opener.addheaders = []
 
     def __call__(self, url: str):
         if url is None:
             return None
-        parts = self._split(url)
+        parts = _split(url)
+        wire = None if parts.scheme == "file" else wire_url(url, parts)
         slots = _Slots(parts.netloc, self.per_host) if parts.netloc and self.per_host else None
         with contextlib.ExitStack() as stack:
             if slots is not None:
                 slots.acquire()
                 stack.callback(slots.release)
-            file, size = self._open_file(url, parts) if parts.scheme == "file" else self._get(url)
+            file, size = self._get(url, wire) if wire else self._open_file(url, parts)
             stack.callback(file.close)
             if self.max_bytes is not None and size is not None and size > self.max_bytes:
                 raise TooLargeError(
@@ -154,25 +143,14 @@ class Fetcher:
             stack.pop_all()
         return _Body(url, file, size, self.max_bytes, slots.release if slots else lambda: None)
 
-    def _split(self, url):
-        try:
-            parts = urllib.parse.urlsplit(url)
-        except ValueError as error:
-            raise ValueError(f"{url!r} is no URL: {error}") from None
-        if parts.scheme not in _SCHEMES:
-            raise ValueError(f"{url!r} is no URL of http, https or file")
-        if parts.scheme != "file" and not parts.hostname:
-            raise ValueError(f"{url!r} names no host")
-        return parts
-
     def _open_file(self, url, parts):
         if parts.netloc not in ("", "localhost"):
             raise ValueError(f"{url!r} is a file of another machine")
         file = open(urllib.request.url2pathname(parts.path), "rb")
         return file, os.fstat(file.fileno()).st_size
 
-    def _get(self, url):
-        request = urllib.request.Request(url, headers={"User-Agent": "leman", **self.headers})
+    def _get(self, url, wire):
+        request = urllib.request.Request(wire, headers=self._headers)
         try:
             response = self._opener.open(request, timeout=self.timeout)
         except urllib.error.HTTPError as error:
@@ -184,9 +162,23 @@ class Fetcher:
             raise _plain(url, error.reason) from error
         except TimeoutError:
             raise TimeoutError(f"{url}: no answer within {self.timeout:g} s") from None
+        except http.client.InvalidURL as error:
+            raise ValueError(f"{url!r} is no URL: {error}") from None
         except (http.client.HTTPException, ConnectionError) as error:
             raise ConnectionError(f"{url}: {error!r}") from error
         return response, response.length
+
+
+def _split(url):
+    try:
+        parts = urllib.parse.urlsplit(url.strip())
+    except ValueError as error:
+        raise ValueError(f"{url!r} is no URL: {error}") from None
+    if parts.scheme not in _SCHEMES:
+        raise ValueError(f"{url!r} is no URL of http, https or file")
+    if parts.scheme != "file" and not parts.hostname:
+        raise ValueError(f"{url!r} names no host")
+    return parts
 
 
 def _plain(url, reason):
@@ -218,22 +210,24 @@ class _Fetch(UdfClass):
     per_host: requests to one host at the same time, over all workers; None does not limit them.
     max_bytes: a URL that holds more fails; a number or a text as "1GiB".
     max_redirects: how many are followed; never away from HTTP.
-    headers: sent with each request.
+    headers: sent with each request, and stored with the function; {NAME} is the secret NAME.
+    secrets: names of environment variables whose values headers are given where they are sent.
     on_error: as that of ``leman.udf()``, instead of retries.
     """
 
     def __init__(self):
-        super().__init__(Fetcher, self._options(3, None))
+        super().__init__(Fetcher, self._options(3, None, []))
 
     def __repr__(self):
         return "leman.functions.fetch"
 
     @staticmethod
-    def _options(retries, on_error):
+    def _options(retries, on_error, secrets):
         # The results are those of the URLs: options are no part of the version.
         return Options(
             data_type=blob(),
             version="leman.functions.fetch/1",
+            secrets=secrets,
             num_cpus=0.25,  # it waits for others most of the time
             on_error=on_error or retry_transient(max_attempts=retries + 1),
         )
@@ -247,16 +241,21 @@ class _Fetch(UdfClass):
         max_bytes=None,
         max_redirects=5,
         headers=None,
+        secrets=None,
         on_error=None,
     ):
+        secrets = check_names(secrets)
         fetcher = Fetcher(
             _check("timeout", timeout, 0.001),
             None if per_host is None else int(_check("per_host", per_host, 1)),
             None if max_bytes is None else parse_bytes(max_bytes, "max_bytes"),
             int(_check("max_redirects", max_redirects, 0)),
-            dict(headers or {}),
+            check_headers(headers or {}, secrets),
         )
-        return Udf(fetcher, self._options(int(_check("retries", retries, 0)), on_error))
+        retries = int(_check("retries", retries, 0))
+        return Udf(fetcher, self._options(retries, on_error, secrets))
+
+    __call__.__qualname__ = "leman.functions.fetch"  # errors of arguments name it
 
 
 fetch = _Fetch()

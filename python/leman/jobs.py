@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from leman import _core
 from leman.arrow import Batch
 from leman.progress import progress_for
+from leman.wording import look
 
 _TICK_MS = 100
 _ENDED = {"done", "done_failed", "stopped", "failed", "interrupted"}
@@ -135,7 +136,7 @@ class Job:
         _running.discard(self)
         status = self._core.status()
         self._table._core.refresh()
-        notes = _note(self._name, status), _said(status), status.get("started")
+        notes = _note(self._name, status, self._table), _said(status), status.get("started")
         shown.end(status, "\n".join(filter(None, notes)))
         if status["state"] in ("failed", "stopped"):
             raise _ended(self._name, status)
@@ -175,10 +176,11 @@ class Job:
             pass
 
 
-def _note(name, status):
+def _note(name, status, table=None):
     if status["state"] == "done_failed":
         rows = "1 row" if status["rows_failed"] == 1 else f"{status['rows_failed']:,} rows"
-        return f"{rows} failed: table.errors({name!r}) says why, and the same backfill tries again"
+        errors = look(table, "errors", name)
+        return f"{rows} failed: {errors} says why, and the same backfill tries again"
     if status["state"] == "stopped":
         reason = "it was stopped" if status["error"] is None else str(status["error"])
         return (

@@ -38,13 +38,16 @@ class Plan(dict):
 
 
 def _rows(counts):
-    fragments = counts["fragments"]
+    fragments, following = counts["fragments"], counts["following"]
+    where = f" in {fragments:,} fragment{'s' * (fragments != 1)}" * (not following)
     yield (
-        f"{counts['function']}() fills {', '.join(counts['columns'])}: {counts['todo']:,} rows in "
-        f"{fragments:,} fragment{'s' * (fragments != 1)}"
+        f"{counts['function']}() fills {', '.join(counts['columns'])}: {counts['todo']:,} "
+        f"row{'s' * (counts['todo'] != 1)}{where}"
     )
     names = ["pending", "failed", "stale", "finished"]
     reasons = [f"{counts[name]:,} {name}" for name in names if counts[name]]
+    if following:
+        reasons.append(f"{following:,} at most where their inputs change")
     yield f"  {', '.join(reasons) or 'nothing to do'}; of {counts['rows']:,} rows"
     if counts["resumed"]:
         yield f"  {counts['resumed']:,} of them were computed before, and are kept"
@@ -68,7 +71,9 @@ def _sum(plan):
     yield from _places(plan)
     yield f"{plan['workers']} workers fit"
     if plan.get("blocker"):
-        yield ("" if plan["fits"] else "it can never start: ") + plan["blocker"]
+        never = "it can never start"
+        told = plan["fits"] or plan["blocker"].startswith(never)
+        yield plan["blocker"] if told else f"{never}: {plan['blocker']}"
 
 
 def _places(plan):

@@ -78,7 +78,7 @@ class _ArrayRecords(Source):
             yield from ()
 
         schema = pa.schema([(self._column, pa.large_binary())])
-        return pa.RecordBatchReader.from_batches(schema, batches())
+        return self.reader(schema, batches())
 
 
 def array_record(paths, column="record", *, on_error="fail"):

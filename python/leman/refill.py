@@ -3,6 +3,8 @@
 
 from dataclasses import dataclass
 
+from leman.wording import look
+
 
 @dataclass(frozen=True)
 class Comparison:
@@ -76,7 +78,7 @@ def _columns_beside(table, column):
     """The columns that change together with one: those of its function."""
     from leman import registry
 
-    return registry.current_names(registry.recorded(table, column) or {}, column)
+    return registry.current_names(table, registry.recorded(table, column) or {}, column)
 
 
 def note(table, columns):
@@ -84,9 +86,8 @@ def note(table, columns):
     left = [column for column in columns if table._core.refill_name(column) is not None]
     if not left:
         return None
-    name = left[0]
+    calls = [look(table, verb, left[0]) for verb in ("compare", "swap", "discard")]
     return (
-        f"{', '.join(left)}: computed again beside the column, which is as it was: "
-        f"table.compare({name!r}) shows the difference, table.swap({name!r}) takes the new values, "
-        f"table.discard({name!r}) drops them"
+        f"{', '.join(left)}: computed again beside the column, which is as it was: {calls[0]} "
+        f"shows the difference, {calls[1]} takes the new values, {calls[2]} drops them"
     )

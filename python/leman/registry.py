@@ -5,7 +5,7 @@ import json
 import os
 import typing
 
-from leman import _core, blobs, datatypes, function, manifest, provenance, trust
+from leman import _core, blobs, datatypes, function, manifest, provenance, trust, wording
 from leman.binding import Binding
 from leman.decorator import as_udf
 
@@ -21,6 +21,7 @@ def _key(table, column):
 
 
 def remember(table, binding):
+    binding.version = binding.udf.version
     for column, _ in binding.outputs:
         _bindings[_key(table, column)] = binding
 
@@ -85,6 +86,7 @@ def add_functions(table, wanted):
 
     bindings, made = [], []
     for names, udf, inputs in dependencies.in_order(table, wanted):
+        udf.refresh()
         if names is not None and udf.signature.outputs is not None:
             names = [name for name, _ in udf.signature.outputs] if len(names) == 1 else names
         fields = _without(table, names, udf)
@@ -166,10 +168,22 @@ def _check_same(table, binding, present, column):
         )
 
 
-def current_names(known, column):
-    """The columns of a function; the only one may have been renamed since."""
+def current_names(table, known, column):
+    """The columns of a function, in its order; any may have been renamed since."""
     names = known.get("outputs") or [column]
-    return [column] if len(names) == 1 else names
+    if len(names) == 1:
+        return [column]
+    filled = [name for name in table.schema.names if _same(recorded(table, name), known)]
+    renamed = [name for name in filled if name not in names]
+    if len(filled) != len(names) or not renamed:
+        return names
+    return [name if name in filled else renamed.pop(0) for name in names]
+
+
+def _same(known, other):
+    """Do both columns name the same function, bound once?"""
+    keys = "version", "hash", "outputs"
+    return known is not None and all(known.get(key) == other.get(key) for key in keys)
 
 
 def alter_function(table, column, given):
@@ -180,12 +194,13 @@ def alter_function(table, column, given):
     udf = as_udf(given)
     if udf is None:
         raise TypeError(f"udf is a function made by @leman.udf, not {given!r}")
+    udf.refresh()
     known = recorded(table, column)
     if known is None:
         raise _core.InvalidError(f"no function fills column {column!r}; add_columns() adds one")
     from leman import dependencies
 
-    names = current_names(known, column)
+    names = current_names(table, known, column)
     dependencies.check_altered(table, names, dependencies.asked_for(udf, inputs))
     binding = Binding(udf, _without(table, names, udf), names, inputs)
     present = {field[1]: field for field in columns_of(table)}
@@ -240,7 +255,7 @@ def load(table, column, trusted=None, on_change=None):
     known = recorded(table, column)
     if known is None:
         raise _core.NotFoundError(
-            f"no function fills column {column!r}; add_columns({{{column!r}: fn}}) registers one"
+            f"no function fills column {column!r}; {wording.register(column)}"
         )
     lent = _lent.get(_key(table, column))
     if lent is not None:
@@ -248,14 +263,18 @@ def load(table, column, trusted=None, on_change=None):
         return Loaded(udf, known["inputs"], bound, outputs, lent)
     binding = registered(table, column)
     if binding is not None:
-        if binding.udf.version != known["version"]:
+        binding.udf.refresh()
+        if binding.udf.version != binding.version:
+            given = binding.udf, binding.inputs
+            return _load_changed(table, column, known, given, on_change)
+        if binding.version != known["version"]:
             raise _core.ConflictError(
                 f"column {column!r} is filled by {known['name']}() in version "
                 f"{known['version'][:12]}, and this process has registered version "
-                f'{binding.udf.version[:12]}; alter_columns({{"path": "{column}", "udf": '
+                f'{binding.version[:12]}; alter_columns({{"path": "{column}", "udf": '
                 f"{binding.udf.name}}}) changes the function"
             )
-        names = [name for name, _ in binding.outputs]
+        names = current_names(table, known, column)
         code = function.pack(binding.udf, binding.inputs, names)
         return Loaded(binding.udf, known["inputs"], binding.inputs, names, code)
     if known.get("language") != "python":
@@ -274,7 +293,7 @@ def _load_stored(table, column, known, trusted, on_change):
     except _core.NotFoundError as error:
         raise _core.NotFoundError(
             f"column {column!r} is filled by {known['name']}(), whose code is not in the table "
-            "any more; register it again by add_columns()"
+            f"any more; {wording.register(column)}"
         ) from error
     try:
         udf, bound, _ = function.unpack(code)
@@ -283,13 +302,14 @@ def _load_stored(table, column, known, trusted, on_change):
             f"column {column!r}: the stored {known['name']}() does not load here: "
             f"{type(error).__name__}: {error}"
         ) from error
+    udf.refresh()
     if udf.version != known["version"]:
         return _load_changed(table, column, known, (udf, known["inputs"]), on_change)
-    return Loaded(udf, known["inputs"], bound, current_names(known, column), code)
+    return Loaded(udf, known["inputs"], bound, current_names(table, known, column), code)
 
 
 def _load_changed(table, column, known, given, on_change):
-    """The module that a function is imported from holds another version now."""
+    """Code that is imported, or what the function refers to, is another one now."""
     from leman import change
 
     if on_change is None:

@@ -15,6 +15,7 @@ import urllib.parse
 from leman import _core
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_ENCODINGS = ("utf-8", "utf-16-le", "utf-16-be", "utf-32-le", "utf-32-be")  # arrays have texts so
 _LINE_CHARS = 16  # lines of a secret that are at least so long are secrets of their own
 
 # Texts that must not be seen, and what stands in their place; the longest first. Threads read it:
@@ -63,7 +64,7 @@ def refuse_held(udf, code):
 
     for name, value in values.items():
         held = walk_of(udf._leman_function, [value]).held
-        if held is None and value.encode() in code:
+        if held is None and any(value.encode(kind) in code for kind in _ENCODINGS):
             held = "its code"
         if held is not None:
             raise _core.InvalidError(
@@ -111,7 +112,7 @@ class guarded:
             return
         text = str(error)
         if redact(text) != text:
-            raise _core.FunctionError(f"{type(error).__name__}: {redact(text)}") from None
+            raise _core.FunctionError(redact(f"{type(error).__name__}: {text}")) from None
 
 
 class _Stream:

@@ -11,6 +11,7 @@ import sys
 from pathlib import Path
 
 from leman import _core
+from leman.wording import in_shell, option
 
 _HASH = re.compile(r"sha256:[0-9a-f]{64}")
 _SHOWN_LINES = 40
@@ -91,6 +92,6 @@ def demand(column, known, source, given=None):
     other = f"; {named[0]} is another one" if named else ""
     raise _core.FunctionError(
         f"column {column!r} is filled by {known['name']}(), which is stored in the table and "
-        f"was not put there by you{other}; to run code of others say trust={wanted!r}, or register "
-        "the function by add_columns()"
+        f"was not put there by you{other}; to run code of others say {option('trust', wanted)}, or "
+        + ("give the function by --fn" if in_shell() else "register the function by add_columns()")
     )

@@ -28,6 +28,7 @@ class _Functions:
         self._loaded = {}
         self._current = threading.local()
         self._pid = os.getpid()
+        self._is_used = False
 
     def setup(self, code):
         given, packed = function.split_environment(code)
@@ -40,7 +41,8 @@ class _Functions:
             applier = self._loaded.pop(key, None)
             while applier is None and len(self._loaded) >= FUNCTIONS_MAX:
                 del self._loaded[next(iter(self._loaded))]
-            self._loaded[key] = applier = applier or load(*key)
+            self._loaded[key] = applier = applier or load(*key, self._is_used)
+            self._is_used = True
             self._workspace.look()
         self._current.applier = applier
 
@@ -53,17 +55,24 @@ class _Functions:
         return made
 
 
-def load(packed, version):
-    """The function that a job has sent, set up; `version` is what the job takes it for."""
+def load(packed, version, is_used=False):
+    """The function that a job has sent, set up; `version` is what the job takes it for.
+
+    is_used: functions that were called here may have left something in modules, so that a process
+    that is new is wanted where they are not as expected.
+    """
     from leman.apply import Applier
 
     udf, inputs, outputs = function.unpack(packed)
-    if udf.version != version:
-        raise _core.FunctionError(
-            f"{udf.name}() of module {udf.__module__!r} is version {udf.version[:12]} in workers, "
-            f"which import it, and {version[:12]} in the process that started the job: its file "
-            "has changed since, or a global was set in that process; reload the module, and hand "
-            "over such values as arguments of a class"
+    changed = udf.changed_modules()
+    if changed or udf.version != version:
+        what = f"{udf.name}() of module {udf.__module__!r}"
+        if changed:
+            what = f"{', '.join(changed)}, which {udf.name}() uses,"
+        raise (_core.ConflictError if is_used else _core.FunctionError)(
+            f"{what} is another one in workers, which import it, than in the process that started "
+            "the job: its file has changed since, or a global was set in that process; reload the "
+            "module, and hand over such values as arguments of a class"
         )
     return Applier(udf, inputs, outputs)
 

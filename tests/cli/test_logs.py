@@ -31,6 +31,14 @@ def printing(n: int) -> int:
         os.system("echo from a program")
     return n + 1
 
+@leman.udf
+def coloured(n: int) -> int:
+    if n == 7:
+        print("a\\tb \\x1b[31mred\\x1b[0m \\\\ \\"q\\"")
+    if n == 8:
+        raise ValueError("a\\tb \\x1b[31mred")
+    return n
+
 @leman.udf(data_type=pa.int64(), batch_size=25)
 def batch(n: pa.Array) -> pa.Array:
     if n[0].as_py() == 25:
@@ -115,6 +123,13 @@ def test_lines_have_their_row(leman, fill, path):
     assert job.status()["log_lines"] == 6
     with pytest.raises(ValueError, match="row is a number"):
         job.logs(row="7")
+
+
+def test_colours_are_shown_and_not_obeyed(leman, fill, path):
+    fill("coloured", code=3)
+    assert logs(leman)[0]["text"] == 'a\tb \x1b[31mred\x1b[0m \\ "q"'
+    assert 'out  a b \\u001b[31mred\\u001b[0m \\ "q"\n' in leman("logs", "mine").stdout.decode()
+    assert "a b \\u001b[31mred" in leman("errors", path, "m").stdout.decode()
 
 
 def test_lines_of_a_batch_are_of_all_its_rows(leman, fill):

@@ -104,6 +104,20 @@ def test_bad__wrong_type(table):
     assert column(table, "out") == good()
 
 
+def test_bad__values_that_lose_something(table):
+    """A list of a batch is not cut to its type."""
+
+    @leman.udf(data_type=pa.int64(), on_error=leman.skip_on_error())
+    def wrong(id: pa.Array) -> pa.Array:
+        return [i + 0.5 if i == BAD else i for i in id.to_pylist()]
+
+    table.add_columns({"out": wrong})
+    assert 0 < fill(table, "out").rows_failed < ROWS
+    told = "wrong() returned values that are not of the type int64"
+    assert told in errors(table, "out")[0]["message"]
+    assert column(table, "out")[BAD] is None
+
+
 def test_bad__wrong_length(table):
     @leman.udf(data_type=pa.int64(), on_error=leman.skip_on_error())
     def wrong(id: pa.Array) -> pa.Array:
@@ -294,6 +308,22 @@ def test_bad__a_request_that_never_fits(table):
     with pytest.raises(leman.UnavailableError, match="MiB|GiB"):
         fill(table, "out", num_gpus=0, memory="900TiB")
     assert time.monotonic() - start < 60
+
+
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        ({"num_cpus": -1}, "num_cpus is a number of at least 0, not -1"),
+        ({"num_gpus": "x"}, "num_gpus is a number of at least 0, not 'x'"),
+        ({"node_labels": "a"}, "node_labels is a dict, not 'a'"),
+        ({"engine": "local", "node_labels": {"a": "b"}}, "node_labels= is about workers of a clus"),
+    ],
+)
+def test_bad__options_of_resources(table, options, text):
+    table.add_columns({"out": leman.udf(lambda id: id, data_type=pa.int64())})
+    with pytest.raises((TypeError, ValueError), match=text):
+        table.backfill("out", progress=False, **options)
+    assert table.cells("out")["pending"] == table.count_rows()
 
 
 def test_bad__threads_are_not_the_main_one(table):

@@ -380,7 +380,7 @@ def test_change__on_the_command_line(table, tmp_path):
     path.write_text(MODULE.format(suffix="?"))
     code, _, err = run("backfill", table.path, "tagged", *fn)
     assert code == 5
-    assert "119 values" in err and "'!' -> '?'" in err and 'on_change="recompute"' in err
+    assert "119 values" in err and "'!' -> '?'" in err and "--on-change recompute" in err
     change = ["--on-change", "recompute", "--no-swap"]
     assert run("backfill", table.path, "tagged", *fn, *change)[0] == 0
     code, out, _ = run("compare", table.path, "tagged", "--limit", "1")

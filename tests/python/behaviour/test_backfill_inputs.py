@@ -66,7 +66,8 @@ def test_inputs__that_are_missing_are_named(chain):
         fill(chain, "total")
     assert str(raised.value) == (
         "column 'total' is computed from 'size', which is not up to date in 60 rows: say "
-        "stale_inputs=\"refill\" to fill it first in the same job, or backfill(['size', 'total'])"
+        'stale_inputs="refill" to fill it first in the same job, or '
+        "backfill(['size', 'double', 'total'])"
     )
     with pytest.raises(leman.InvalidError, match="'total' is computed from 'size'"):
         fill(chain, ["total", "double"])
@@ -86,6 +87,41 @@ def test_inputs__are_refilled_where_asked_for(chain):
     assert chain.cells("total") == {"pending": 0, "ok": ROWS + 1, "failed": 0, "stale": 0}
     rows = dict(zip(column(chain, "id"), column(chain, "total"), strict=True))
     assert rows[5] == 15 and rows[ROWS] == 3
+
+
+def planned(table, column, **options):
+    plan = table.plan_backfill(column, stale_inputs="refill", **options)
+    assert "at most where their inputs change" in str(plan)
+    return {
+        counts["columns"][0]: (counts["todo"], counts["following"]) for counts in plan["functions"]
+    }
+
+
+def test_inputs__a_plan_counts_the_whole_chain(chain):
+    assert planned(chain, "total") == {
+        "size": (ROWS, 0),
+        "double": (ROWS, ROWS),
+        "total": (ROWS, ROWS),
+    }
+    assert planned(chain, "total", where="id < 7")["total"] == (7, 7)
+    assert planned(chain, "total", max_rows=5)["total"] == (5, 5)
+    chain.backfill("total", stale_inputs="refill")
+    chain.update("id = 5", {"text": "'another one'"})
+    chain.append(pa.table({"id": [ROWS], "text": ["x"]}))
+    plan = planned(chain, "total")
+    assert plan == {"size": (2, 0), "double": (2, 2), "total": (2, 2)}
+    result = chain.backfill("total", stale_inputs="refill")
+    assert result.rows_computed == sum(todo for todo, _ in plan.values())
+    plan = chain.plan_backfill("total", stale_inputs="refill")
+    assert plan["functions"][0]["todo"] == plan["functions"][0]["following"] == 0
+
+
+def test_inputs__a_refusal_names_the_whole_chain(chain):
+    chain.backfill("total", stale_inputs="refill")
+    chain.update("id = 5", {"text": "'another one'"})
+    with pytest.raises(leman.InvalidError, match=r"backfill\(\['size', 'double', 'total'\]\)"):
+        chain.backfill("total")
+    assert chain.backfill(["size", "double", "total"]).rows_computed == 3
 
 
 def test_inputs__that_failed_leave_rows_pending(table):
@@ -131,6 +167,34 @@ def test_inputs__computed_again_feed_the_next(chain):
     assert result.rows_computed == 3 * ROWS
     assert column(chain, "total") == [3 * (i + 100) for i in range(ROWS)]
     assert chain.cells("total")["ok"] == ROWS
+
+
+def test_inputs__whose_function_has_changed(chain):
+    fill(chain, ["total", "double", "size"])
+
+    @leman.udf
+    def longer(text: str) -> int:
+        return len(text) + 100
+
+    chain.alter_columns({"path": "size", "udf": longer})
+    told = "'double' is computed from 'size', whose function has changed, and 60 values"
+    for options in ({}, {"stale_inputs": "refuse"}):
+        with pytest.raises(leman.ConflictError, match=told):
+            fill(chain, "double", **options)
+    with pytest.raises(leman.ConflictError, match="the function of column 'size' has changed"):
+        fill(chain, "double", stale_inputs="refill")
+    result = fill(chain, "double", stale_inputs="refill", on_change="recompute")
+    assert result.rows_computed == 2 * ROWS
+    assert column(chain, "double") == [2 * (i + 100) for i in range(ROWS)]
+    chain.alter_columns({"path": "size", "udf": size})
+    assert fill(chain, "double", on_change="keep").rows_computed == 0
+    assert fill(chain, "double").rows_computed == 0
+
+
+def test_functions__of_one_column_are_given_a_name(table):
+    with pytest.raises(leman.InvalidError, match=r'name it: add_columns\(\{"name": size\}\)'):
+        table.add_columns(size)
+    assert table.schema.names == ["id", "text"]
 
 
 def test_circles__are_refused_when_they_are_registered(chain):

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Jobs: how they stand, how they are stopped, and how they go on; seen from several processes."""
 
+import datetime
 import os
 import re
 import signal
@@ -69,6 +70,28 @@ def test_jobs__in_the_background(table, gate, gated):
     assert result.rows_committed == ROWS
     assert result.job_id == job.id
     assert column(table, "out") == [2 * i for i in range(ROWS)]
+
+
+def test_jobs__go_on_when_others_compact_and_clean_up(table, gate, gated):
+    for start in (ROWS, 2 * ROWS):
+        table.append({"id": list(range(start, start + ROWS))})
+    table.add_columns({"out": gated})
+    other = leman.open(table.path)
+    job = table.backfill_async("out", concurrency=1)
+    until(lambda: job.status()["rows_checkpointed"] == 10)
+    other.delete("id % 7 = 6")
+    other.compact()
+    other.append({"id": [1000]})
+    assert other.cleanup(datetime.timedelta(0)).versions_removed > 0  # those before the job
+    gate.touch()
+    job.wait(60)
+    other.refresh()
+    done = other.to_arrow().to_pylist()
+    kept = [i for i in range(3 * ROWS) if i % 7 != 6]
+    assert [row["id"] for row in done] == [*kept, 1000]
+    assert [row["out"] for row in done[:-1]] == [2 * i for i in kept]
+    assert other.cleanup(datetime.timedelta(0)).versions_removed > 0  # those of the job
+    assert len(other.versions()) == 1
 
 
 @pytest.mark.parametrize("concurrency", [0, 1])

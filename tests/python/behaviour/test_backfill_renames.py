@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 import time
+import typing
 
 import lance
 import leman
@@ -64,6 +65,29 @@ def test_renames__are_followed(table, rename):
     found = table.to_arrow(["title", "length", "link"]).to_pylist()
     assert all(row["length"] == len(row["title"]) for row in found)
     assert [row["link"] for row in found if row["title"] == "new"] == [5]
+
+
+class Pair(typing.NamedTuple):
+    first: str
+    last: str
+
+
+@leman.udf
+def ends(name: str) -> leman.Columns[Pair]:
+    return Pair(name[:1], name[-1:])
+
+
+@pytest.mark.parametrize("rename", [rename_here, rename_by_pylance])
+def test_renames__one_of_several_outputs(tmp_path, rename):
+    table = leman.create(tmp_path / "t.lance", {"name": ["ab", "cd"]})
+    table.add_columns(ends)
+    fill(table, "first")
+    rename(table, "last", "end")
+    for column in ("first", "end"):
+        table.append({"name": ["xy"]})
+        assert fill(table, column).rows_computed == 1
+    assert table.to_arrow()["first"].to_pylist() == ["a", "c", "x", "x"]
+    assert table.to_arrow()["end"].to_pylist() == ["b", "d", "y", "y"]
 
 
 def test_renames__two_columns_change_places(tmp_path):
@@ -229,7 +253,8 @@ def test_renames__the_same_program_again(tmp_path):
 
 def test_renames__an_input_that_is_gone_is_named(table):
     table.rename_column("name", "title")
-    table.drop_columns("title")
+    lance.dataset(table.path).drop_columns(["title"])  # which knows nothing of functions
+    table.refresh()
     assert all_ok(table, "length")  # they are what they are
     with pytest.raises(leman.LemanError, match="name"):
         fill(table, "length", recompute=True)

@@ -92,6 +92,8 @@ def test_backfill__hidden_ledger(table):
     fill(table, "length", concurrency=0)
     assert table.schema.names == ["id", "text", "info", "length"]
     assert "_leman_length" in lance.dataset(table.path).schema.names
+    with pytest.raises(leman.NotFoundError, match="there are: id, text, info, length$"):
+        table.to_arrow(columns=["width"])
 
 
 def test_backfill__new_rows_only(table):

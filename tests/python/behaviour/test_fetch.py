@@ -106,6 +106,11 @@ def test_fetch__refuses_what_it_should_not_read(tmp_path, server):
         f"{server.url}/4?loop=1",
         "file://elsewhere/file",
         (tmp_path / "missing").as_uri(),
+        "http://a b/space",
+        f"http://{'ü' * 70}/long",
+        "http://me:word@host/1",
+        "http://host:port/1",
+        f"{server.url}/5?to=http://host:port/1",
         "http://127.0.0.1:1/refused",
     ]
     values, errors = fetched(tmp_path, urls, max_bytes="1KB", max_redirects=3)
@@ -117,14 +122,90 @@ def test_fetch__refuses_what_it_should_not_read(tmp_path, server):
         "'file:///etc/hostname' is not allowed",
         "it has 5000 bytes, more than max_bytes=1000",
         "it has more than max_bytes=1000",
-        "HTTP 302",
+        "HTTP 302 after 3 redirects",
         "'file://elsewhere/file' is a file of another machine",
         "No such file",
+        "'http://a b/space' is no URL: its host has a space",
+        "/long' is no URL: ",
+        "names a user; headers= takes",
+        "'http://host:port/1' is no URL: ",
+        "it is redirected to 'http://host:port/1', which is no URL: ",
         "Connection refused",
     ]
     for row, text in enumerate(wanted):
         assert text in errors[row]["message"], errors[row]
-    assert [errors[row]["attempts"] for row in range(len(urls))] == [1] * 9 + [3]
+    assert [errors[row]["attempts"] for row in range(len(urls))] == [1] * 14 + [3]
+
+
+def test_fetch__encodes_what_http_does_not_have(tmp_path, server):
+    urls = [
+        f" {server.url}/ 1?size=10 ",
+        f"{server.url}/\u0662?size=10&name=\xe9 a&done=%20%C3%A9#top",
+        server.url.replace("127", "\uff11\uff12\uff17") + "/3?size=10",
+    ]
+    values, errors = fetched(tmp_path, urls)
+    assert errors == {}
+    assert values == [payload(number, 10) for number in (1, 2, 3)]
+    assert sorted(server.asked) == [
+        "/%201?size=10",
+        "/%D9%A2?size=10&name=%C3%A9%20a&done=%20%C3%A9",
+        "/3?size=10",
+    ]
+
+
+def test_fetch__headers_are_given_secrets_where_they_are_sent(tmp_path, server, monkeypatch):
+    monkeypatch.setenv("FETCH_TOK", "hdr-secretzz-1234567890")
+    values, errors = fetched(
+        tmp_path,
+        [f"{server.url}/1", f"{server.url}/2?fail=403"],
+        headers={"Authorization": "Bearer {FETCH_TOK}", "X-Tag": '{"a": 1}'},
+        secrets=["FETCH_TOK"],
+    )
+    assert values == [payload(1, 100), None]
+    for headers in server.headers:
+        assert headers["Authorization"] == "Bearer hdr-secretzz-1234567890"
+        assert headers["X-Tag"] == '{"a": 1}'
+    for path in (tmp_path / "t.lance").rglob("*"):
+        assert path.is_dir() or b"hdr-secretzz" not in path.read_bytes(), path
+
+
+def test_fetch__headers_that_hold_secrets_are_refused(monkeypatch):
+    monkeypatch.setenv("FETCH_TOK", "hdr-secretzz-1234567890")
+    monkeypatch.setenv("FETCH_PLACE", "elsewhere")
+    for secrets in (None, ["FETCH_TOK"]):
+        with pytest.raises(leman.InvalidError, match="FETCH_TOK") as caught:
+            leman.functions.fetch(
+                headers={"Authorization": "Bearer hdr-secretzz-1234567890"}, secrets=secrets
+            )
+        assert "hdr-secretzz" not in str(caught.value)
+    leman.functions.fetch(headers={"X-Place": "elsewhere"})
+    for headers, secrets, text in [
+        ({"A": "{FETCH_TOK}"}, None, "headers has {FETCH_TOK}, and secrets= does not name"),
+        ({"A": "x"}, ["FETCH_TOK"], "secrets has 'FETCH_TOK', and no header has {FETCH_TOK}"),
+        ({"A": 1}, None, "headers is texts by text, unlike that of 'A'"),
+    ]:
+        with pytest.raises((ValueError, TypeError), match=text):
+            leman.functions.fetch(headers=headers, secrets=secrets)
+    with pytest.raises(TypeError, match=r"^leman.functions.fetch\(\) got .* 'foo'"):
+        leman.functions.fetch(foo=1)
+
+
+def test_fetch__credentials_stay_with_their_server(tmp_path, server, monkeypatch):
+    monkeypatch.setenv("FETCH_TOK", "hdr-secretzz-1234567890")
+    sent = {"Authorization": "Bearer T", "Cookie": "c=1", "X-Key": "{FETCH_TOK}", "X-Tag": "t"}
+    with serving() as other:
+        urls = [
+            f"{server.url}/1?to={other.url}/2",
+            f"{server.url}/3?to={server.url.replace('127.0.0.1', 'localhost')}/4",
+            f"{server.url}/5?to=/6",
+        ]
+        values, errors = fetched(tmp_path, urls, headers=sent, secrets=["FETCH_TOK"])
+        assert errors == {}
+        assert values == [payload(number, 100) for number in (2, 4, 6)]
+        seen = dict(zip(server.asked + other.asked, server.headers + other.headers, strict=True))
+    for path, headers in seen.items():
+        kept = {"X-Tag"} if path in ("/2", "/4") else set(sent)
+        assert {name for name in sent if name in headers} == kept, path
 
 
 def test_fetch__wrong_options_are_named():

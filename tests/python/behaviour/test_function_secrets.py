@@ -7,6 +7,7 @@ import subprocess
 import sys
 
 import leman
+import numpy as np
 import pyarrow as pa
 import pytest
 
@@ -108,6 +109,16 @@ def test_secrets__a_setup_that_fails_does_not_show_them(table, tmp_path):
 
     with pytest.raises(leman.FunctionError, match=rf"no model for \[{NAME}\]"):
         fill(table, Out())
+    check_nowhere(tmp_path)
+
+
+def test_secrets__names_of_classes_do_not_show_them(table, tmp_path):
+    @leman.udf(secrets=[NAME], on_error=leman.skip_on_error())
+    def out(id: int) -> int:
+        raise type(f"Error_{os.environ[NAME]}", (ValueError,), {})("no")
+
+    fill(table, out)
+    assert table.errors("out").to_pylist()[0]["type"] == f"Error_[{NAME}]"
     check_nowhere(tmp_path)
 
 
@@ -216,9 +227,20 @@ def attribute():
     return Out({"Authorization": [f"Bearer {VALUE}"]})
 
 
+def array():
+    keys = np.array([VALUE])
+
+    @leman.udf(secrets=[NAME])
+    def out(id: int) -> int:
+        return len(keys)
+
+    return out
+
+
 @pytest.mark.parametrize(
     "make, place",
     [
+        (array, "its code"),
         (closure, "closure variable 'key'"),
         (default, "default 'key'"),
         (constant, "its code"),

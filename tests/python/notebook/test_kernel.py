@@ -115,3 +115,10 @@ def test_kernel__an_error_names_the_line_of_the_cell(kernel, table):
     (record,) = table.refresh() or leman.open(table.path).errors("out").to_pylist()
     assert record["type"] == "ZeroDivisionError"
     assert "line 3, in out" in record["traceback"]
+
+
+def test_kernel__transform_of_a_feed_in_processes(kernel, table):
+    kernel.run("factor = 3\ndef transform(batch): return int(batch['id'].sum()) * factor")
+    options = "format='numpy', epochs=1, num_workers=1, transform=transform"
+    said = kernel.run(f"print(sum(table.feed({options}, transform_in='processes')))")
+    assert said == f"{3 * ROWS * (ROWS - 1) // 2}\n"
