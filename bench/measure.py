@@ -7,7 +7,8 @@ import os
 import subprocess
 import time
 
-# PROGRAM FILE THREADS BATCHES SEED: batches of 64 rows of 20,000 bytes, from random places.
+# PROGRAM FILE THREADS BATCHES SEED PAST: as many rows as BATCHES of 64 have, of 20,000 bytes, from
+# random places. PAST is 1 to read past the system's cache: whole blocks, as the device has them.
 PREAD = r"""
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -18,20 +19,25 @@ PREAD = r"""
 #include <stdlib.h>
 #include <time.h>
 #include <unistd.h>
-static int file;
+enum { BLOCK = 4096, ROW = 20000 };
+static int file, past;
 static uint64_t places;
 static atomic_long left;
 static void *read_rows(void *seed)
 {
     unsigned state = (unsigned)(uintptr_t)seed;
-    char *rows = malloc(64 * 20000);
-    while (atomic_fetch_sub(&left, 1) > 0)
-        for (int i = 0; i < 64; i++) {
-            uint64_t place = ((uint64_t)rand_r(&state) << 20 ^ (uint64_t)rand_r(&state)) % places;
-            if (pread(file, rows + i * 20000, 20000, (off_t)(place * 20000)) != 20000)
-                exit(1);
+    char *row = aligned_alloc(BLOCK, 8 * BLOCK);
+    while (atomic_fetch_sub(&left, 1) > 0) {
+        uint64_t place = ((uint64_t)rand_r(&state) << 20 ^ (uint64_t)rand_r(&state)) % places;
+        uint64_t from = place * ROW, to = from + ROW;
+        if (past) {
+            from -= from % BLOCK;
+            to += BLOCK - 1 - (to + BLOCK - 1) % BLOCK;
         }
-    free(rows);
+        if (pread(file, row, to - from, (off_t)from) < ROW)
+            exit(1);
+    }
+    free(row);
     return NULL;
 }
 static double now(void)
@@ -47,9 +53,14 @@ int main(int count, char **word)
     pthread_t thread[256];
     double start;
     (void)count;
-    file = open(word[1], O_RDONLY);
+    past = atoi(word[5]);
+    file = open(word[1], past ? O_RDONLY | O_DIRECT : O_RDONLY);
+    if (file < 0) { /* not every file system can */
+        past = 0;
+        file = open(word[1], O_RDONLY);
+    }
     places = (uint64_t)lseek(file, 0, SEEK_END) / 20000;
-    left = batches;
+    left = batches * 64;
     start = now();
     for (int i = 0; i < threads; i++)
         pthread_create(&thread[i], NULL, read_rows, (void *)(uintptr_t)(i * 7919 + atoi(word[4])));
@@ -108,9 +119,9 @@ class RawReads:
             file.write(PREAD)
         subprocess.run(["cc", "-O2", "-o", self._program, source, "-lpthread"], check=True)
 
-    def rows_per_second(self, table, threads, seed, batches):
-        """Of the only data file of a table."""
+    def rows_per_second(self, table, threads, seed, batches, past=False):
+        """Of the only data file of a table, through the system's cache or past it."""
         (name,) = os.listdir(os.path.join(table, "data"))
         path = os.path.join(table, "data", name)
-        words = [self._program, path, str(threads), str(batches), str(seed)]
+        words = [self._program, path, str(threads), str(batches), str(seed), str(int(past))]
         return float(subprocess.run(words, capture_output=True, check=True).stdout)

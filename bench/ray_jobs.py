@@ -14,8 +14,7 @@ Each workload has a Ray of its own, in which the sides take turns: each over a s
 that processes are there, and then over the large one. Leman adds a column to the table; Ray Data
 has no way to add one and writes the key and the column as Parquet files (its write_lance() of 2.60
 does not go with pylance 14). "first row" is when the first row is in a version of its table, or the
-first file can be read. A fragment is committed as a whole: a side of its own has some rows first,
-by a call for them before the one for the rest.
+first file can be read.
 
 --markdown prints the page docs/bench/ray.md.
 """
@@ -37,7 +36,6 @@ from measure import table as markdown
 
 TURNS = 3
 SMALL_ROWS = 1000
-SOME_ROWS = 256
 CPUS = 0.9  # so that the tracker's tenth leaves room for a worker on every processor
 SLEEP_SECONDS = 0.02
 ROWS = {"length": backfill.LENGTH_ROWS, "expand": backfill.EXPAND_ROWS, "nodes": 1000}
@@ -56,10 +54,9 @@ How long it takes to fill a column on a Ray of this machine, with the command
 which prints this page. Both sides run on the same Ray, in turns, each after a small run of its own,
 so that processes are there. Leman adds the column to the table, checkpointed and durable; Ray Data
 writes the key and the column as Parquet files and does not wait for the device. "first row" is when
-the first row is in a version of the table, or the first file has its end and can be read. A
-fragment is committed as a whole, and the table has one; "{some} rows first" is two calls,
-`backfill("made", max_rows={some})` and `backfill("made")`. Ratios are Ray Data's time over the
-side's.
+the first row is in a version of the table, or the first file has its end and can be read. The table
+has one fragment; Leman commits the first rows of one that becomes large ahead of the others. Ratios
+are Ray Data's time over the side's.
 
 Measured on {machine},
 with {versions}.
@@ -107,8 +104,7 @@ def leman_function(workload):
     return expand
 
 
-def run_leman(workload, folder, some=None):
-    """Fill all rows; `some` of them first, by a call of its own."""
+def run_leman(workload, folder):
     import leman
 
     table = leman.open(folder)
@@ -117,19 +113,10 @@ def run_leman(workload, folder, some=None):
     before = len(os.listdir(versions))
 
     def fill():
-        rows = len(table)
-        if some is not None:
-            rows -= table.backfill(
-                "made", engine="ray", progress=False, max_rows=some
-            ).rows_committed
         result = table.backfill("made", engine="ray", progress=False)
-        assert result.rows_committed == rows
+        assert result.rows_committed == len(table)
 
     return timed(fill, lambda: len(os.listdir(versions)) > before)
-
-
-def run_leman_some_first(workload, folder):
-    return run_leman(workload, folder, SOME_ROWS)
 
 
 def is_whole(path):
@@ -237,11 +224,7 @@ def show_nodes(rows, times):
     print(markdown(headings, lines), flush=True)
 
 
-SIDES = {
-    "leman": run_leman,
-    f"leman, {SOME_ROWS} rows first": run_leman_some_first,
-    "Ray Data": run_ray_data,
-}
+SIDES = {"leman": run_leman, "Ray Data": run_ray_data}
 
 
 def measure_workload(workload, folder, rows, turns):
@@ -317,7 +300,7 @@ def main():
         from ingest import machine
 
         versions = ", ".join(f"{name} {metadata.version(name)}" for name in VERSIONS)
-        print(PAGE.format(machine=machine(), versions=versions, some=SOME_ROWS), end="")
+        print(PAGE.format(machine=machine(), versions=versions), end="")
     for workload in given.only:
         rows = int(ROWS[workload] * given.scale)
         times = measure(workload, rows, given.turns)

@@ -4,7 +4,7 @@
 import contextlib
 import http.server
 import threading
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import parse_qs, unquote, urlsplit
 
 
 def payload(number, size):
@@ -29,6 +29,7 @@ class Server(http.server.ThreadingHTTPServer):
         super().__init__(("127.0.0.1", 0), _Handler)
         self.lock = threading.Lock()
         self.asked = []
+        self.headers = []  # of each request
         self.running = self.most_running = 0
         self.hold_after = None
         self.held = threading.Event()
@@ -56,6 +57,7 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         server = self.server
         with server.lock:
             server.asked.append(self.path)
+            server.headers.append(dict(self.headers))
             before = server.asked.count(self.path) - 1
             total = len(server.asked)
             server.running += 1
@@ -88,7 +90,7 @@ class _Handler(http.server.BaseHTTPRequestHandler):
             self.send_header("Content-Length", "0")
             self.end_headers()
             return
-        data = payload(int(parts.path[1:]), int(asked.get("size", 100)))
+        data = payload(int(unquote(parts.path)[1:]), int(asked.get("size", 100)))
         self.send_response(200)
         if "plain" in asked:
             self.send_header("Connection", "close")
