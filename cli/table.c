@@ -8,21 +8,28 @@
 #include "output.h"
 #include "version.h"
 
+static enum lmn_status open_options(const char *path, const struct lmn_table_options *options,
+                                    struct lmn_table **table_out, struct lmn_error *err)
+{
+    struct lmn_store *store;
+    enum lmn_status st = lmn_store_open_local(NULL, path, &store, err);
+
+    *table_out = NULL;
+    if (st != LMN_OK)
+        return st;
+    st = lmn_table_open(store, options, table_out, err);
+    lmn_store_release(store);
+    return st;
+}
+
 enum lmn_status open_table(const char *path, const char *version, struct lmn_table **table_out,
                            struct lmn_error *err)
 {
     struct lmn_table_options options;
-    struct lmn_store *store;
     enum lmn_status st = version_read(version, &options, err);
 
     *table_out = NULL;
-    if (st == LMN_OK)
-        st = lmn_store_open_local(NULL, path, &store, err);
-    if (st != LMN_OK)
-        return st;
-    st = lmn_table_open(store, &options, table_out, err);
-    lmn_store_release(store);
-    return st;
+    return st == LMN_OK ? open_options(path, &options, table_out, err) : st;
 }
 
 enum lmn_status find_version(const char *path, const char *version, uint64_t *number_out,
@@ -36,8 +43,9 @@ enum lmn_status find_version(const char *path, const char *version, uint64_t *nu
     if (st == LMN_OK && options.branch != NULL)
         return lmn_fail(err, LMN_E_UNSUPPORTED, "branch %.64s: branches are read, not written",
                         options.branch);
+    options.branch = "main"; /* a tag may be one of another branch */
     if (st == LMN_OK)
-        st = open_table(path, version, &table, err);
+        st = open_options(path, &options, &table, err);
     if (st == LMN_OK)
         *number_out = lmn_table_version(table);
     lmn_table_release(table);

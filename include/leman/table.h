@@ -16,12 +16,15 @@
 
 struct lmn_table;
 
-/* Which version to open. A zeroed struct asks for the newest. At most one member is set. */
+/*
+ * Which version to open. A zeroed struct asks for the newest. At most one of version, tag and time
+ * is set.
+ */
 struct lmn_table_options {
     uint64_t version;     /* by number */
     const char *tag;      /* by name */
     int64_t timestamp_us; /* the newest one not after this time, in microseconds since 1970 */
-    const char *branch;   /* of this branch; NULL: the main one. Branches are read, not written */
+    const char *branch;   /* "main" or another, which is only read; NULL: the tag's, or "main" */
 };
 
 /*
@@ -29,6 +32,7 @@ struct lmn_table_options {
  *
  * The caller releases *table_out; it is NULL on failure.
  *
+ * LMN_E_INVALID      the tag is one of another branch
  * LMN_E_NOT_FOUND    there is no table, or no such version or tag
  * LMN_E_CORRUPT      its manifest does not decode
  * LMN_E_UNSUPPORTED  a feature that readers must know and this library does not

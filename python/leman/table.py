@@ -165,13 +165,13 @@ class Table(Versions, FilledColumns, Refills):
         _not_negative("offset", offset or 0)
         core = self._core
         if version is not None:
-            core = _core.Table(*self._place, **version_options(version))
+            core = self.at(version)
         number = core.version
 
         def open_stream():
             if core.version == number:
                 return core.scan(**options)
-            return _core.Table(*self._place, version=number).scan(**options)
+            return self.at(number).scan(**options)
 
         return Scan(core, open_stream)
 
@@ -499,7 +499,7 @@ class Table(Versions, FilledColumns, Refills):
 
     def at(self, version):
         """The table's core at another version, for reading."""
-        return _core.Table(*self._place, **version_options(version))
+        return _core.Table(*self._place, branch=self._branch, **version_options(version))
 
     # Export
 

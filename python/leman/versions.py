@@ -35,7 +35,7 @@ def timestamp_us(time):
 
 
 class Versions:
-    """What a table does with its versions; ``_core`` and ``_place`` are the table's."""
+    """What a table does with its versions; ``_core``, ``_place``, ``_branch`` are the table's."""
 
     def refresh(self):
         """Move to the newest version."""
@@ -75,7 +75,7 @@ class Versions:
         options = version_options(version)
         if "version" in options:
             return options["version"]
-        return _core.Table(*self._place, **options).version
+        return _core.Table(*self._place, branch=self._branch or "main", **options).version
 
     def diff(self, old, new=None):
         """What happened to the rows between two versions, as a ``Scan``.

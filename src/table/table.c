@@ -13,6 +13,8 @@
 
 enum { OPEN_FILES_MAX = 512, MICRO = 1000, SECOND_US = 1000000 };
 
+static const char main_branch[] = "main";
+
 static enum lmn_status read_version(struct lmn_store *store, uint64_t version, bool plain,
                                     struct lmn__manifest **manifest_out, struct lmn_error *err)
 {
@@ -104,6 +106,19 @@ static enum lmn_status open_branch(struct lmn_store *store, const char *branch,
     return lmn_store_open_local(store->env, path, branch_out, err);
 }
 
+/* A tag names a version of one branch: it is not one of another. */
+static enum lmn_status check_branch(const struct lmn_store *store, const struct lmn__tag *tag,
+                                    const char *branch, struct lmn_error *err)
+{
+    const char *own = tag->branch[0] != '\0' ? tag->branch : main_branch;
+
+    if (branch == NULL || strcmp(branch, own) == 0)
+        return LMN_OK;
+    return lmn_fail(err, LMN_E_INVALID,
+                    "%.200s: tag \"%.64s\" is of branch \"%.64s\", not of \"%.64s\"", store->name,
+                    tag->name, own, branch);
+}
+
 /* Which store and which version are meant. The caller releases both. */
 static enum lmn_status resolve(struct lmn_store *store, const struct lmn_table_options *options,
                                struct lmn_store **store_out, struct lmn__manifest **manifest_out,
@@ -123,13 +138,15 @@ static enum lmn_status resolve(struct lmn_store *store, const struct lmn_table_o
                         store->name);
     if (wanted.tag != NULL) {
         st = lmn__tag_read(store, wanted.tag, &tag, err);
+        if (st == LMN_OK)
+            st = check_branch(store, &tag, wanted.branch, err);
         if (st != LMN_OK)
             return st;
         wanted.version = tag.version;
         if (tag.branch[0] != '\0')
             wanted.branch = tag.branch;
     }
-    if (wanted.branch != NULL && strcmp(wanted.branch, "main") != 0)
+    if (wanted.branch != NULL && strcmp(wanted.branch, main_branch) != 0)
         st = open_branch(store, wanted.branch, store_out, err);
     else
         *store_out = lmn_store_acquire(store);
@@ -351,13 +368,17 @@ enum lmn_status lmn_table_refresh(struct lmn_table *table, struct lmn_error *err
 enum lmn_status lmn_table_checkout(struct lmn_table *table, const struct lmn_table_options *options,
                                    struct lmn_error *err)
 {
+    struct lmn_table_options own = { 0 };
     struct lmn_store *where;
     struct lmn__manifest *manifest;
     enum lmn_status st;
 
-    if (options != NULL && options->branch != NULL)
+    if (options != NULL)
+        own = *options;
+    if (own.branch != NULL)
         return lmn_fail(err, LMN_E_INVALID, "a branch is opened as a table of its own");
-    st = resolve(table->store, options, &where, &manifest, err);
+    own.branch = main_branch; /* the handle stays in its store */
+    st = resolve(table->store, &own, &where, &manifest, err);
     if (st != LMN_OK)
         return st;
     lmn_store_release(where);

@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/json.h"
+#include "base/math.h"
 #include "base/proto.h"
 #include "os/clock.h"
 #include "store/draft.h"
@@ -94,12 +95,27 @@ enum lmn_status lmn__tag_read(struct lmn_store *store, const char *name, struct 
     return st;
 }
 
-/* Names of the files of a folder that end in ".json", without that; '/' is written "%2F" there. */
+/* Names of the files of a folder that end in ".json", without that. */
 struct listing {
     struct lmn__arena *arena;
     struct lmn_tag_entry *entry;
     uint64_t count, room;
 };
+
+/* The name as its user writes it: "a%2Fb" is the file of "a/b". */
+static void put_slashes(char *name)
+{
+    static const char slash[] = "%2F";
+    char *to = name;
+
+    for (const char *at = name; *at != '\0'; to++) {
+        bool found = strncmp(at, slash, sizeof slash - 1) == 0;
+
+        *to = found ? '/' : *at;
+        at += found ? sizeof slash - 1 : 1;
+    }
+    *to = '\0';
+}
 
 static enum lmn_status see_entry(void *context, const char *name, bool is_directory,
                                  struct lmn_error *err)
@@ -107,6 +123,7 @@ static enum lmn_status see_entry(void *context, const char *name, bool is_direct
     static const char suffix[] = ".json";
     struct listing *listing = context;
     size_t len = strlen(name), tail = sizeof suffix - 1;
+    char *own;
 
     if (is_directory || len <= tail || strcmp(name + len - tail, suffix) != 0)
         return LMN_OK;
@@ -121,9 +138,11 @@ static enum lmn_status see_entry(void *context, const char *name, bool is_direct
         listing->entry = grown;
         listing->room = room;
     }
-    listing->entry[listing->count].name = lmn__arena_strndup(listing->arena, name, len - tail);
-    if (listing->entry[listing->count].name == NULL)
+    own = lmn__arena_strndup(listing->arena, name, len - tail);
+    if (own == NULL)
         return lmn__arena_fail(listing->arena, "a list of tags", err);
+    put_slashes(own);
+    listing->entry[listing->count].name = own;
     listing->entry[listing->count++].branch = "";
     return LMN_OK;
 }
@@ -206,12 +225,28 @@ void lmn_tag_list_free(struct lmn_tag_list *list)
     *list = (struct lmn_tag_list){ 0 };
 }
 
+/* The name of a tag that may be made or taken away, which a branch has none of. */
+static enum lmn_status check_change(struct lmn_table *table, const char *name,
+                                    struct lmn_error *err)
+{
+    struct lmn__manifest *manifest = lmn__table_manifest(table);
+    struct lmn__span branch = manifest->pb.branch;
+    enum lmn_status st = lmn__tag_check_name(name, err);
+
+    if (st == LMN_OK && branch.len != 0)
+        st = lmn_fail(err, LMN_E_UNSUPPORTED,
+                      "branch \"%.*s\" is open for reading; its versions get no tags",
+                      (int)lmn__min_u64(branch.len, 100), (const char *)branch.data);
+    lmn__manifest_release(manifest);
+    return st;
+}
+
 enum lmn_status lmn_table_tag(struct lmn_table *table, const char *name, uint64_t version,
                               bool move, struct lmn_error *err)
 {
     char path[PATH_BYTES], text[512], now[64];
     struct lmn__manifest *manifest = NULL, *known;
-    enum lmn_status st = lmn__tag_check_name(name, err);
+    enum lmn_status st = check_change(table, name, err);
     int len;
 
     if (st != LMN_OK)
@@ -242,7 +277,7 @@ enum lmn_status lmn_table_tag(struct lmn_table *table, const char *name, uint64_
 enum lmn_status lmn_table_untag(struct lmn_table *table, const char *name, struct lmn_error *err)
 {
     char path[PATH_BYTES];
-    enum lmn_status st = lmn__tag_check_name(name, err);
+    enum lmn_status st = check_change(table, name, err);
 
     if (st != LMN_OK)
         return st;

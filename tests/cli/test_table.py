@@ -310,6 +310,10 @@ def test_restore(leman, path):
     assert ok(leman("restore", path, "full")) == "version 3 has the content of version 1\n"
     assert len(package.open(path)) == 3
     fails(leman("restore", path, 9), 2, "9")
+    lance.dataset(path).create_branch("work").insert(pa.table({"id": [9]}))
+    lance.dataset(path).tags.create("there", ("work", None))
+    assert ok(leman("count", path, "--version", "there")) == "4\n"
+    fails(leman("restore", path, "there"), 2, 'tag "there" is of branch "work"')
 
 
 def test_columns(leman, path):

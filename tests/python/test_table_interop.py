@@ -345,3 +345,44 @@ def test_branches_are_listed_and_read(path):
         trial.append(rows(600, 1))
     with pytest.raises(leman.NotFoundError):
         leman.open(path, branch="other")
+
+
+def test_branches__versions_and_tags_are_their_own(path):
+    theirs = lance.dataset(path)
+    branch = theirs.create_branch("feature/x")
+    branch.insert(rows(500, 5))
+    branch.insert(rows(600, 5))
+    ours, other = leman.open(path), leman.open(path, branch="feature/x")
+    ours.append(rows(700, 1))
+    ours.append(rows(800, 1))
+    assert ours.branches() == {"feature/x": branch.version}
+    number = other.version - 1
+    assert number in [item["version"] for item in ours.versions()]
+    assert len(other.scan(version=number).to_arrow()) == 105
+    scan = other.scan()
+    other.checkout(number)
+    assert len(scan.to_arrow()) == 110
+    if ours.info()["stable_row_ids"]:
+        changed = other.diff(number, number + 1).to_arrow()["id"].to_pylist()
+        assert sorted(changed) == list(range(600, 605))
+    for change in (lambda: other.tags.create("x"), lambda: other.tags.delete("x")):
+        with pytest.raises(leman.UnsupportedError, match='branch "feature/x" is open for reading'):
+            change()
+
+    theirs.tags.create("there", ("feature/x", number))
+    theirs.tags.create("here", 1)
+    assert len(leman.open(path, "there")) == len(ours.scan(version="there").to_arrow()) == 105
+    assert leman.open(path, "there", branch="feature/x").version == number
+    before = ours.version
+    for use in (
+        lambda: ours.checkout("there"),
+        lambda: ours.restore("there"),
+        lambda: ours.diff("there"),
+        lambda: leman.open(path, "there", branch="main"),
+    ):
+        with pytest.raises(leman.InvalidError, match='"there" is of branch "feature/x"'):
+            use()
+    with pytest.raises(leman.InvalidError, match='tag "here" is of branch "main"'):
+        leman.open(path, "here", branch="feature/x")
+    ours.refresh()
+    assert ours.version == before and len(ours) == 102
