@@ -110,8 +110,9 @@ class Rows:
             if schema is None:
                 raise ValueError("there are no rows and no schema")
             return schema.empty_table()
-        batches = _as_first(itertools.chain([first], pieces), first.schema)
-        return pa.RecordBatchReader.from_batches(first.schema, self._watched(batches))
+        kinds = first.schema if schema is None else _Fit(first.schema, schema, fill=False).schema
+        batches = _as_first(itertools.chain([first], pieces), kinds)
+        return pa.RecordBatchReader.from_batches(kinds, self._watched(batches))
 
     def _fitted(self, stream, schema, fill):
         pa = pyarrow()
@@ -195,7 +196,7 @@ def _pieces(items, schema):
     rows, count = [], 0
     for item in items:
         if not _is_row(item):
-            yield from _batches_of(item)
+            yield from _batches_of(item, schema)
             continue
         rows.append(_row(item))
         count += _bytes_of(rows[-1])
@@ -208,7 +209,7 @@ def _pieces(items, schema):
         yield from _from_rows(rows, schema).to_batches()
 
 
-def _batches_of(item):
+def _batches_of(item, schema):
     pa = pyarrow()
     if isinstance(item, pa.RecordBatch):
         return [item]
@@ -219,16 +220,22 @@ def _batches_of(item):
     if hasattr(item, "__arrow_c_array__"):
         return [pa.record_batch(item)]
     if isinstance(item, list) and all(_is_row(row) for row in item):
-        return _from_rows(item, None).to_batches()
+        return _from_rows(item, schema).to_batches()
     raise TypeError(f"an iterator gives batches, or rows as dicts, not {type(item).__name__}")
 
 
 def _as_first(batches, schema):
-    """The batches, each with the columns and types of the first."""
+    """The batches, each with the columns of the first, in the types of `schema`."""
     fits = {}
     for batch in batches:
         fit = fits.get(batch.schema)
         if fit is None:
+            for name in batch.schema.names:
+                if name not in schema.names:
+                    raise _core.InvalidError(
+                        f'column "{name}" is not in the first batch, which has: '
+                        f"{', '.join(schema.names)}"
+                    )
             fit = fits[batch.schema] = _Fit(batch.schema, schema, fill=True)
         yield batch if fit.is_identity else fit.apply(batch)
 

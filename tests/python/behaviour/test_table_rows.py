@@ -176,8 +176,22 @@ def test_append__batches_that_differ_from_the_first_are_cast_or_refused(db):
         iter([pa.record_batch({"x": [1]}), pa.record_batch({"x": pa.array([2], pa.int8())})])
     )
     assert table.to_arrow()["x"].to_pylist() == [1, 2]
-    with pytest.raises(leman.InvalidError, match="y"):
+    with pytest.raises(leman.InvalidError, match='column "y" is not in the first batch'):
         table.append(iter([pa.record_batch({"x": [1]}), pa.record_batch({"y": ["a"]})]))
+
+
+def test_append__batches_have_the_types_of_the_table_not_of_the_first(db):
+    table = db.create_table("t", schema=pa.schema([("x", pa.float64()), ("y", pa.string())]))
+    for data in (
+        [pa.record_batch({"x": [1]}), pa.record_batch({"x": [1.5]})],
+        [[{"x": 1}], [{"x": 1.5}]],
+        [pa.record_batch({"x": [1], "y": [None]}), pa.record_batch({"x": [1.5], "y": ["a"]})],
+    ):
+        table.append(iter(data))
+    assert table.to_arrow()["x"].to_pylist() == [1, 1.5] * 3
+    assert table.to_arrow()["y"].to_pylist() == [None] * 5 + ["a"]
+    made = db.create_table("u", iter([[{"x": 1}], [{"x": 1.5}]]), schema=table.schema)
+    assert made.to_arrow()["x"].to_pylist() == [1, 1.5]
 
 
 def test_append__another_table_and_a_scan_are_data(db):
