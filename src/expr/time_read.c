@@ -133,12 +133,14 @@ static bool read_zone(struct reading *reading)
 static bool read_day(struct reading *reading, char letter, bool *known)
 {
     int64_t name;
+    int digits;
 
     *known = true;
     switch (letter) {
     case 'Y':
         reading->has_year = true;
-        return read_signed(reading, 6, YEAR_MAX, &reading->year);
+        digits = peek(reading) == '-' || peek(reading) == '+' ? 6 : 4; /* more are of the month */
+        return read_signed(reading, digits, YEAR_MAX, &reading->year);
     case 'y':
         reading->has_year = true;
         if (!read_number(reading, 2, 0, 99, &reading->year))

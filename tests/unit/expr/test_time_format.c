@@ -39,6 +39,10 @@ static void test_time_format__reads(void **state)
         "86400 86400 86400 86400",
         "to_date('Sunday 29 FEBRUARY 2004', '%A %d %B %Y') = date '2004-02-29'",
         "1 1 1 1",
+        "to_unixtime('19700201T000001', '%Y%m%dT%H%M%S')",
+        "2678401 2678401 2678401 2678401",
+        "to_date('+0019700201', '%Y%m%d') = date '1970-02-01'",
+        "1 1 1 1",
         "to_date('69-366', '%y-%j') is null",
         "error: row 0: '69-366' does not follow the format, at character 1 near "
         "'to_date('69-366', '%y-%j'",
@@ -59,6 +63,7 @@ static void test_time_format__reads(void **state)
     static const char *const wrong[] = { "'1970-13-01', '%Y-%m-%d'",
                                          "'1970-02-30', '%F'",
                                          "'1970-01-01x', '%F'",
+                                         "'11970-01-01', '%F'",
                                          "'1970-01', '%Y-%m'",
                                          "'', '%F'",
                                          "'1', ''",
