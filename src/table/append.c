@@ -105,6 +105,8 @@ static enum lmn_status make_table(struct lmn_store *store, struct ArrowArrayStre
     if (st == LMN_OK)
         st = read_minor(options, &plain.schema, &minor, err);
     if (st == LMN_OK)
+        st = lmn__fields_check_names(&plain.schema, err);
+    if (st == LMN_OK)
         st = lmn__fields_from_arrow(&plain.schema, minor, 0, &made->arena, &made->pb, err);
     if (st == LMN_OK)
         st = lmn__fields_set_key(&made->pb, options->primary_key, options->primary_key_count, err);

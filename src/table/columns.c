@@ -269,6 +269,12 @@ static enum lmn_status check_name(const struct lmn__manifest *manifest,
     const struct lmn__node *other = node->parent != NULL ? node->parent->child
                                                          : manifest->schema.top;
 
+    if (node->parent == NULL) {
+        enum lmn_status st = lmn__fields_check_name(name, err);
+
+        if (st != LMN_OK)
+            return st;
+    }
     if (node->parent != NULL && node->parent->kind != LMN__NODE_STRUCT)
         return lmn_fail(err, LMN_E_INVALID, "items of \"%.100s\" have no name to change",
                         node->parent->name);

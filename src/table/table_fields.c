@@ -109,6 +109,37 @@ enum lmn_status lmn__fields_from_arrow(const struct ArrowSchema *schema, uint32_
     return st;
 }
 
+enum lmn_status lmn__fields_check_name(const char *name, struct lmn_error *err)
+{
+    static const char *const own[] = { "_rowid", "_rowaddr", "_rowoffset",
+                                       "_row_created_at_version", "_row_last_updated_at_version" };
+    const char *why = NULL;
+
+    if (name[0] == '\0')
+        why = "it is empty";
+    else if (strchr(name, '.') != NULL)
+        why = "it has a dot, which stands before the field of a struct";
+    for (size_t i = 0; i < sizeof own / sizeof own[0]; i++) {
+        if (strcmp(name, own[i]) == 0)
+            why = "Lance has a column of this name by itself";
+    }
+    return why == NULL ? LMN_OK
+                       : lmn_fail(err, LMN_E_INVALID,
+                                  "\"%.100s\" cannot be the name of a column: %s", name, why);
+}
+
+enum lmn_status lmn__fields_check_names(const struct ArrowSchema *schema, struct lmn_error *err)
+{
+    enum lmn_status st = LMN_OK;
+
+    for (int64_t i = 0; st == LMN_OK && i < schema->n_children; i++) {
+        const char *name = schema->children[i]->name;
+
+        st = lmn__fields_check_name(name != NULL ? name : "", err);
+    }
+    return st;
+}
+
 enum lmn_status lmn__fields_set_key(struct lmn__pb_schema *pb, const char *const *name,
                                     uint32_t count, struct lmn_error *err)
 {
@@ -243,6 +274,8 @@ enum lmn_status lmn__fields_append(const struct lmn__manifest *manifest,
 static enum lmn_status check_added(const struct lmn__manifest *manifest,
                                    const struct ArrowSchema *schema, struct lmn_error *err)
 {
+    enum lmn_status st;
+
     if (schema->format == NULL || strcmp(schema->format, "+s") != 0)
         return lmn_fail(err, LMN_E_INVALID, "columns to add are a struct, not of type \"%.40s\"",
                         schema->format != NULL ? schema->format : "");
@@ -254,6 +287,9 @@ static enum lmn_status check_added(const struct lmn__manifest *manifest,
 
         if (name == NULL || name[0] == '\0')
             return lmn_fail(err, LMN_E_INVALID, "column %lld to add has no name", (long long)i);
+        st = lmn__fields_check_name(name, err);
+        if (st != LMN_OK)
+            return st;
         lmn__arrow_child(schema, name, &first);
         if (first != i)
             return lmn_fail(err, LMN_E_INVALID, "column \"%.100s\" is to be added twice", name);

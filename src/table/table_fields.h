@@ -20,6 +20,18 @@ LMN_MUST_USE enum lmn_status lmn__fields_from_arrow(const struct ArrowSchema *sc
                                                     struct lmn_error *err);
 
 /*
+ * May a column have this name? Lance has some of its own, and takes a dot for the field of a
+ * struct, so that others can neither read nor write a table which has one.
+ *
+ * LMN_E_INVALID  it may not
+ */
+LMN_MUST_USE enum lmn_status lmn__fields_check_name(const char *name, struct lmn_error *err);
+
+/* The same for the columns of rows of type `schema`. */
+LMN_MUST_USE enum lmn_status lmn__fields_check_names(const struct ArrowSchema *schema,
+                                                     struct lmn_error *err);
+
+/*
  * Mark columns as the primary key, in that order.
  *
  * LMN_E_NOT_FOUND  one is not there; it is named
@@ -58,7 +70,7 @@ LMN_MUST_USE enum lmn_status lmn__fields_append(const struct lmn__manifest *mani
  * with ids of their own; in the arena.
  *
  * LMN_E_EXISTS       a column of that name is there
- * LMN_E_INVALID      no columns, one without a name, or a name twice
+ * LMN_E_INVALID      no columns, a name that none may have, or a name twice
  * LMN_E_UNSUPPORTED  a type that the table's files have no place for
  */
 LMN_MUST_USE enum lmn_status lmn__fields_of_added(const struct lmn__manifest *manifest,

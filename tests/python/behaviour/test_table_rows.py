@@ -194,6 +194,22 @@ def test_append__batches_have_the_types_of_the_table_not_of_the_first(db):
     assert made.to_arrow()["x"].to_pylist() == [1, 1.5]
 
 
+@pytest.mark.parametrize("name", ["", "a.b", "_rowid", "_rowaddr", "_row_created_at_version"])
+def test_names_that_lance_has_no_columns_of_are_refused(db, name):
+    table = db.create_table("t", {"x": [1], "s": [{"a": 1}]})
+    for change in (
+        lambda: db.create_table("u", {"x": [1], name: [2]}),
+        lambda: table.overwrite({name: [2]}),
+        lambda: table.add_columns({name: "x"}),
+        lambda: table.add_columns(pa.field(name, pa.int64())),
+        lambda: table.add_columns({"x": [1], name: [2]}, on="x"),
+        lambda: table.rename_column("x", name),
+    ):
+        with pytest.raises(leman.InvalidError, match="name"):
+            change()
+    assert table.version == 1 and db.list_tables() == ["t"]
+
+
 def test_append__another_table_and_a_scan_are_data(db):
     first = db.create_table("a", ROWS, schema=SCHEMA)
     second = db.create_table("b", first)
