@@ -7,6 +7,7 @@
 #include "expr/compare.h"
 #include "expr/interval.h"
 #include "expr/list_value.h"
+#include "expr/struct_make.h"
 #include "expr/wide.h"
 
 static const uint8_t null_bits[1];
@@ -281,6 +282,8 @@ enum lmn_status lmn__bind_convert(struct lmn__binder *binder, struct lmn__term *
         return lmn__bind_constant(binder, place, type, NULL, term);
     if (lmn__list_converts(&(*term)->type, type))
         return lmn__list_convert(binder, term, type, how);
+    if (type->kind == LMN__KIND_STRUCT && lmn__struct_is_made(*term))
+        return lmn__struct_convert(binder, term, type, how);
     if (!lmn__cast_exists(&(*term)->type, type))
         return lmn__bind_fail(binder, place, LMN_E_INVALID, "there is no conversion from %s to %s",
                               lmn__type_text(&(*term)->type, from), lmn__type_text(type, to));

@@ -8,6 +8,7 @@
 #include "expr/list_maker.h"
 #include "expr/list_value.h"
 #include "expr/result.h"
+#include "expr/struct_make.h"
 
 static enum lmn_status make_kernel(struct lmn__frame *frame, const struct lmn__term *term,
                                    const struct lmn__vector *arg, uint32_t rows,
@@ -77,6 +78,79 @@ static enum lmn_status bind_fields(struct lmn__binder *binder, uint32_t place,
         return st;
     (*term_out)->data = (void *)(uintptr_t)layout;
     (*term_out)->own_nulls = true;
+    return LMN_OK;
+}
+
+bool lmn__struct_is_made(const struct lmn__term *term)
+{
+    return term->op == LMN__OP_CALL && term->kernel == make_kernel;
+}
+
+/* The value of field `name` of a struct that is made, as one of `type`; null where it has none. */
+static enum lmn_status convert_field(struct lmn__binder *binder, const struct lmn__term *made,
+                                     const char *name, const struct lmn__type *type,
+                                     enum lmn__conversion how, struct lmn__term **value_out)
+{
+    bool done = false;
+    uint32_t i = 0;
+    enum lmn_status st = LMN_OK;
+
+    while (i < made->child_count && strcmp(made->type.schema->children[i]->name, name) != 0)
+        i++;
+    if (i == made->child_count)
+        return lmn__bind_constant(binder, made->place, type, NULL, value_out);
+    *value_out = made->child[i];
+    if ((*value_out)->op == LMN__OP_CONSTANT && lmn__type_is_number(&(*value_out)->type))
+        st = lmn__bind_adapt(binder, value_out, type, &done);
+    return st == LMN_OK && !done ? lmn__bind_convert(binder, value_out, type, how) : st;
+}
+
+/* Every field of a struct that is made has a place in `schema`. */
+static enum lmn_status check_fields(struct lmn__binder *binder, const struct lmn__term *made,
+                                    const struct ArrowSchema *schema)
+{
+    for (uint32_t i = 0; i < made->child_count; i++) {
+        const char *name = made->type.schema->children[i]->name;
+        int64_t k = 0;
+
+        while (k < schema->n_children && strcmp(schema->children[k]->name, name) != 0)
+            k++;
+        if (k == schema->n_children)
+            return lmn__bind_fail(binder, made->place, LMN_E_INVALID,
+                                  "the struct has no field \"%.64s\"", name);
+    }
+    return LMN_OK;
+}
+
+enum lmn_status lmn__struct_convert(struct lmn__binder *binder, struct lmn__term **term,
+                                    const struct lmn__type *type, enum lmn__conversion how)
+{
+    const struct ArrowSchema *schema = type->schema;
+    uint32_t count = (uint32_t)schema->n_children;
+    struct lmn__term **value = lmn__arena_array(binder->arena, count, sizeof *value);
+    const struct lmn__layout *layout;
+    enum lmn_status st = check_fields(binder, *term, schema);
+
+    if (st != LMN_OK || value == NULL)
+        return st != LMN_OK ? st : lmn__bind_no_memory(binder);
+    if (!lmn__type_is_plain(type))
+        return lmn__bind_fail(binder, (*term)->place, LMN_E_UNSUPPORTED,
+                              "making structs with dictionaries or views inside");
+    for (uint32_t i = 0; st == LMN_OK && i < count; i++) {
+        struct lmn__type field;
+
+        st = lmn__type_from_schema(schema->children[i], &field, binder->err);
+        if (st == LMN_OK)
+            st = convert_field(binder, *term, schema->children[i]->name, &field, how, &value[i]);
+    }
+    if (st == LMN_OK)
+        st = lmn__layout_from_schema(schema, binder->arena, &layout, binder->err);
+    if (st == LMN_OK)
+        st = lmn__bind_call(binder, (*term)->place, make_kernel, type, value, count, term);
+    if (st != LMN_OK)
+        return st;
+    (*term)->data = (void *)(uintptr_t)layout;
+    (*term)->own_nulls = true;
     return LMN_OK;
 }
 

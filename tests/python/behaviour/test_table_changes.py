@@ -6,8 +6,11 @@ import decimal
 
 import leman
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pytest
+
+PLACE = pa.struct([("x", pa.int8()), ("name", pa.string()), ("tags", pa.list_(pa.string()))])
 
 
 @pytest.fixture
@@ -159,6 +162,14 @@ def test_update__row_ids_stay(table):
         (pa.list_(pa.list_(pa.int8())), [[1], None, []]),
         (pa.list_(pa.binary()), [b"\0\xff"]),
         (pa.list_(pa.float32(), 2), None),
+        (pa.time64("us"), datetime.time(3, 4, 5, 6)),
+        (pa.time32("s"), datetime.time(3, 4)),
+        (pa.duration("us"), datetime.timedelta(days=-2, microseconds=1)),
+        (pa.duration("s"), datetime.timedelta(seconds=7)),
+        (PLACE, {"x": -1, "name": "it's", "tags": ["a", None]}),
+        (PLACE, {"x": None, "name": None, "tags": None}),
+        (pa.list_(PLACE), [{"x": 3, "name": "n", "tags": []}, None]),
+        (pa.struct([("inner", PLACE)]), {"inner": {"x": 1, "name": "n", "tags": [None]}}),
     ],
 )
 def test_update__values_of_every_type(db, kind, value):
@@ -166,6 +177,57 @@ def test_update__values_of_every_type(db, kind, value):
     assert table.update("id = 2", values={"v": value}) == 1
     rows = {row["id"]: row["v"] for row in table.to_arrow().to_pylist()}
     assert rows == {1: None, 2: value}
+
+
+@pytest.mark.parametrize(
+    ("kind", "value", "stored"),
+    [
+        (pa.timestamp("us"), np.datetime64("2024-02-29T01:00", "ns"), "2024-02-29 01:00:00.000000"),
+        (pa.timestamp("ns"), np.datetime64(7, "ns"), "1970-01-01 00:00:00.000000007"),
+        (pa.timestamp("ns"), pd.Timestamp(7), "1970-01-01 00:00:00.000000007"),
+        (pa.timestamp("s"), pd.NaT, None),
+        (pa.timestamp("s"), np.datetime64("NaT"), None),
+        (pa.date32(), np.datetime64("2024-02-29"), "2024-02-29"),
+        (pa.duration("ns"), np.timedelta64(7, "ns"), "7"),
+        (pa.list_(pa.date32()), np.array(["2024-02-29", "NaT"], "M8[D]"), None),
+        (pa.binary(), memoryview(b"a"), "61"),
+        (pa.int8(), pa.scalar(3), "3"),
+        (PLACE, {"x": 3}, None),
+    ],
+)
+def test_update__values_of_other_libraries(db, kind, value, stored):
+    table = db.create_table("t", {"id": [1]}, schema={"id": pa.int64(), "v": kind})
+    table.update(values={"v": value})
+    found = table.to_arrow()["v"].chunk(0)
+    if pa.types.is_list(kind):
+        assert found.to_pylist() == [[datetime.date(2024, 2, 29), None]]
+    elif kind == PLACE:
+        assert found.to_pylist() == [{"x": 3, "name": None, "tags": None}]
+    elif stored is None:
+        assert found.null_count == 1
+    else:
+        whole = found.cast(pa.int64()) if pa.types.is_duration(kind) else found
+        text = whole[0].as_py().hex() if kind == pa.binary() else whole.cast(pa.string())[0].as_py()
+        assert text == stored
+
+
+@pytest.mark.parametrize(
+    ("kind", "value", "message"),
+    [
+        (pa.timestamp("us"), np.datetime64(7, "ns"), "no value of type timestamp"),
+        (pa.timestamp("us"), np.datetime64("99999-01-01"), "has no form in an expression"),
+        (pa.float64(), 10**400, "a number of 401 digits"),
+        (pa.decimal128(5, 2), decimal.Decimal("NaN"), "NaN is no value"),
+        (PLACE, {"x": 1000}, "1000 is no value of type int8"),
+        (PLACE, {"y": 1}, 'the struct has no field "y"'),
+        (PLACE, {"x": "text"}, "no value of type int8|no conversion"),
+    ],
+)
+def test_update__values_that_do_not_fit_are_refused(db, kind, value, message):
+    table = db.create_table("t", {"id": [1]}, schema={"id": pa.int64(), "v": kind})
+    with pytest.raises((leman.InvalidError, ValueError), match=message):
+        table.update(values={"v": value})
+    assert table.version == 1
 
 
 def test_update__embeddings(db):

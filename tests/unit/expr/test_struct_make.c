@@ -27,6 +27,10 @@ static void test_struct_make__values(void **state)
         "\"c3\": List(Int32), \"c4\": UInt8)' "
         "'Struct(\"c0\": Int32, \"c1\": Decimal128(10, 2), \"c2\": Timestamp(ms, \"+02:00\"), "
         "\"c3\": List(Int32), \"c4\": UInt8)'",
+        "cast_to_type(named_struct('Name', s, 'width', i64), info)",
+        "{1 'abc'} {2 null} {null ''} {-4 '\xc3\x84pfel 100%'}",
+        "cast_to_type(named_struct('in', struct(7)), named_struct('x', info, 'in', struct('')))",
+        "{null {'7'}} {null {'7'}} {null {'7'}} {null {'7'}}",
         "cast_to_type('7', i64) + 1",
         "8 8 8 8",
         "try_cast_to_type(s, i64)",
@@ -53,6 +57,9 @@ static void test_struct_make__errors(void **state)
     CHECK_HAS(expr_values("named_struct('a', 1, 'b')"), "in turn, not 3 arguments");
     CHECK_HAS(expr_values("named_struct(s, 1)"), "each a constant string, and values in turn");
     CHECK_HAS(expr_values("named_struct('a', 1, 'a', 2)"), "a struct has no two fields \"a\"");
+    CHECK_HAS(expr_values("cast_to_type(struct(1), info)"), "the struct has no field \"c0\"");
+    CHECK_HAS(expr_values("cast_to_type(named_struct('width', items), info)"), "no conversion");
+    CHECK_HAS(expr_values("cast_to_type(named_struct('width', 40000), info)"), "40000 is no value");
     CHECK_HAS(expr_values("get_field(info, s)"), "a field is named by a constant string");
     CHECK_HAS(expr_values("get_field(info, 'depth')"), "there is no field \"depth\"");
     CHECK_HAS(expr_values("get_field(i64, 'x')"), "a value of type int64 has no field \"x\"");
@@ -70,7 +77,8 @@ static void test_struct_make__faults(void **state)
     check_expression_faults(
         "named_struct('a', i64, 'b', [s]).a > 0 and struct(items) <> "
         "struct(items) and arrow_typeof(info) <> '' and random() < length(uuid()) "
-        "or array_sum(array_scale(items, 2)) > 1");
+        "or array_sum(array_scale(items, 2)) > 1 "
+        "or cast_to_type(named_struct('width', 1), info) = info");
 }
 
 int main(void)
