@@ -164,7 +164,9 @@ def __getattr__(name):
         return importlib.import_module(f"leman.{name}")
     home = _HOMES.get(name)
     if home is None:
-        raise AttributeError(f"module 'leman' has no attribute {name!r}")
+        from leman.elsewhere import no_name
+
+        raise no_name(name)
     value = getattr(importlib.import_module(home), name)
     globals()[name] = value
     return value

@@ -2,6 +2,7 @@
 """Rows on their way out: batches and scans, which any Arrow library takes."""
 
 from leman import _core
+from leman.elsewhere import no_method
 
 
 def pyarrow():
@@ -83,6 +84,9 @@ class Scan:
         self._core = core
         self._open = open_stream
         self._stream = open_stream()  # wrong names and expressions are found here
+
+    def __getattr__(self, name):
+        raise no_method("scan", name)
 
     def _take_stream(self):
         stream, self._stream = self._stream, None

@@ -5,7 +5,7 @@ import os
 
 from leman import _core
 from leman.data import as_schema
-from leman.elsewhere import no_method
+from leman.elsewhere import check_options, no_method
 from leman.table import Table
 
 _SCHEME = "file://"
@@ -91,8 +91,9 @@ class Database:
                 return table
         return Table._create(self._root, name, data, schema, **options)
 
-    def open_table(self, name, version=None, branch=None):
+    def open_table(self, name, version=None, branch=None, **others):
         """Open a table, at the newest version, a number, a tag or a time; or a branch of it."""
+        check_options(others)
         return Table._open(self._root, name, version, branch)
 
     def drop_table(self, name, ignore_missing=False):
@@ -183,6 +184,7 @@ def _check_schema(table, schema):
         )
 
 
-def connect(uri):
+def connect(uri, **others):
     """Open a directory of tables; it is made when the first table is."""
+    check_options(others)
     return Database(uri)

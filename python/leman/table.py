@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from leman import _core
 from leman.arrow import Batch, Scan, pyarrow
 from leman.data import Rows, as_schema
-from leman.elsewhere import no_method
+from leman.elsewhere import check_options, no_method
 from leman.file import RowBlobFile, row_numbers
 from leman.filled import FilledColumns
 from leman.ingest import Generators, Load, Source, check_group_size
@@ -25,8 +25,10 @@ def write_options(
     max_bytes_per_fragment=None,
     message=None,
     durable=True,
+    **others,
 ):
     """Options of a write, as arguments of the library."""
+    check_options(others)
     return {
         "primary_key": [primary_key] if isinstance(primary_key, str) else primary_key,
         "data_version": data_storage_version,
@@ -139,6 +141,7 @@ class Table(Versions, FilledColumns, Refills):
         with_row_address=False,
         blobs="descriptors",
         threads=None,
+        **others,
     ):
         """Read rows in order.
 
@@ -150,6 +153,7 @@ class Table(Versions, FilledColumns, Refills):
         version: read another version than that of the table: a number, a tag or a time.
         blobs: "descriptors" says where blobs are, "bytes" reads them.
         """
+        check_options(others)
         options = {
             "columns": columns,
             "where": where,
@@ -190,8 +194,9 @@ class Table(Versions, FilledColumns, Refills):
         """The first rows as a ``pyarrow.Table``."""
         return self.scan(limit=n).to_arrow()
 
-    def count_rows(self, where=None):
+    def count_rows(self, where=None, **others):
         """How many rows there are, or match a filter."""
+        check_options(others)
         return self._core.count(where)
 
     def take(self, positions, columns=None, *, with_row_id=False, blobs="descriptors"):

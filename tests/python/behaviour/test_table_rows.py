@@ -312,6 +312,54 @@ def test_names_of_lancedb_say_what_to_use_instead(db, name, instead):
         getattr(table, name)
 
 
+# Of the inside, or of servers.
+INSIDE = {"create", "open", "from_inner", "initial_storage_options", "latest_storage_options"}
+INSIDE |= {"namespace", "serialize", "session", "alter_secret"}
+
+
+def test_names_of_lancedb_are_all_known(db):
+    lancedb = pytest.importorskip("lancedb")
+    table = db.create_table("t", {"x": [1]})
+    theirs = lancedb.connect(db.uri)
+    unknown = []
+    for ours, other in ((table, theirs.open_table("t")), (db, theirs)):
+        for name in dir(type(other)):
+            if name.startswith(("_", "describe_")) or name.endswith("_async") or "lsm" in name:
+                continue
+            try:
+                getattr(ours, name)
+            except AttributeError as error:
+                if name not in INSIDE and "object has no attribute" in str(error):
+                    unknown.append(name)
+    assert unknown == []
+
+
+def test_options_of_lancedb_say_what_to_use_instead(db):
+    table = db.create_table("t", {"x": [1]})
+    for call, message in (
+        (lambda: table.scan(filter="x = 1"), "'filter': it is called where"),
+        (lambda: table.count_rows(filter="x = 1"), "'filter': it is called where"),
+        (lambda: table.add({"x": [2]}, on_bad_vectors="drop"), "'on_bad_vectors': rows are"),
+        (lambda: db.create_table("u", {"x": [1]}, storage_options={}), "a directory of this"),
+        (lambda: db.open_table("t", index_cache_size=1), "LanceDB"),
+        (lambda: leman.connect(db.uri, api_key="k"), "a directory of this machine"),
+        (lambda: table.append({"x": [2]}, nothing=1), "there is no option 'nothing'$"),
+    ):
+        with pytest.raises(TypeError, match=message):
+            call()
+    assert table.version == 1 and db.list_tables() == ["t"]
+
+
+def test_names_of_queries_and_modules_say_what_to_use_instead(db):
+    scan = db.create_table("t", {"x": [1]}).scan()
+    with pytest.raises(AttributeError, match=r"a scan has no to_list\(\): it is called to_pylist"):
+        scan.to_list()
+    with pytest.raises(AttributeError, match="'Scan' object has no attribute 'nothing'"):
+        scan.nothing  # noqa: B018
+    with pytest.raises(AttributeError, match=r"no attribute 'dataset': leman\.open\(path\)"):
+        leman.dataset("t")
+
+
 def test_names_of_lancedb_databases_say_what_to_use_instead(db):
     with pytest.raises(AttributeError, match=r"a database has no drop_all_tables\(\): drop_table"):
         db.drop_all_tables()
