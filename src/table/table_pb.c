@@ -75,7 +75,7 @@ static const struct lmn__pb_field data_format_fields[] = {
     FIELD(1, LMN__PB_BYTES, lmn__pb_data_format, file_format),
     FIELD(2, LMN__PB_BYTES, lmn__pb_data_format, version),
 };
-static const struct lmn__pb_message data_format_message = MESSAGE(
+static const struct lmn__pb_message data_format_message = KEEPING(
     "DataStorageFormat", lmn__pb_data_format, data_format_fields);
 
 static const struct lmn__pb_field base_path_fields[] = {

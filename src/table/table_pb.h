@@ -61,6 +61,7 @@ struct lmn__pb_writer_version {
 struct lmn__pb_data_format {
     struct lmn__span file_format;
     struct lmn__span version;
+    struct lmn__span unknown;
 };
 
 /* lance.table.BasePath: another directory that holds files of the table. */
