@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A process is killed at every step of a change that test_table_writes.c does not have: overwrite,
- * merges, changes of columns, restore, tags, cleanup, upgrade, and what a database does with its
- * tables. The version that is left is the one before the change or the one after it, with exactly
- * its rows and tags; every version that is listed is whole; the change works when it is made again;
- * and a cleanup finds all that lies around.
+ * merges, changes of columns, fragments that go, restore, tags, cleanup, upgrade, and what a
+ * database does with its tables. The version that is left is the one before the change or the one
+ * after it, with exactly its rows and tags; every version that is listed is whole; the change works
+ * when it is made again; and a cleanup finds all that lies around.
  *
  * labels: slow
  */
@@ -349,6 +349,17 @@ static enum lmn_status run_join(struct lmn_store *store, struct lmn_error *err)
     return st;
 }
 
+static enum lmn_status run_join_rows(struct lmn_store *store, struct lmn_error *err)
+{
+    struct pairs pairs = { .key = 1, .step = 3, .left = BASE_ROWS - 1, .batch_rows = 4 };
+    struct ArrowArrayStream stream = pairs_stream(&pairs);
+    struct lmn_table *table = open_newest(store);
+    enum lmn_status st = lmn_table_join_columns(table, &stream, NULL, 0, err);
+
+    lmn_table_release(table);
+    return st;
+}
+
 static enum lmn_status run_drop(struct lmn_store *store, struct lmn_error *err)
 {
     static const char *const column[] = { "value", "small" };
@@ -372,6 +383,26 @@ static enum lmn_status run_widen(struct lmn_store *store, struct lmn_error *err)
 {
     struct lmn_table *table = open_newest(store);
     enum lmn_status st = column_widen(table, "small", NANOARROW_TYPE_INT64, err);
+
+    lmn_table_release(table);
+    return st;
+}
+
+static enum lmn_status run_read_group(struct lmn_store *store, struct lmn_error *err)
+{
+    static const char *const column[] = { "name" };
+    struct lmn_table *table = open_newest(store);
+    enum lmn_status st = lmn_table_set_read_group(table, column, 1, 4, err);
+
+    lmn_table_release(table);
+    return st;
+}
+
+/* One fragment goes as a whole, another loses a row. */
+static enum lmn_status run_delete_fragment(struct lmn_store *store, struct lmn_error *err)
+{
+    struct lmn_table *table = open_newest(store);
+    enum lmn_status st = lmn_table_delete(table, "id < 5 or id = 12", NULL, err);
 
     lmn_table_release(table);
     return st;
@@ -423,6 +454,19 @@ static enum lmn_status run_cleanup(struct lmn_store *store, struct lmn_error *er
     return st;
 }
 
+/* A version goes with its tag. */
+static enum lmn_status run_cleanup_tagged(struct lmn_store *store, struct lmn_error *err)
+{
+    struct lmn_cleanup_options options = { .older_than_us = INT64_MAX,
+                                           .remove_unverified = true,
+                                           .ignore_tags = true };
+    struct lmn_table *table = open_newest(store);
+    enum lmn_status st = lmn_table_cleanup(table, &options, NULL, err);
+
+    lmn_table_release(table);
+    return st;
+}
+
 static enum lmn_status run_upgrade(struct lmn_store *store, struct lmn_error *err)
 {
     struct lmn_table *table = open_newest(store);
@@ -446,14 +490,18 @@ CRASH_TEST(merge, make_base)
 CRASH_TEST(add_nulls, make_base)
 CRASH_TEST(add_columns, make_base)
 CRASH_TEST(join, make_base)
+CRASH_TEST(join_rows, make_base)
 CRASH_TEST(drop, make_base)
 CRASH_TEST(rename, make_base)
 CRASH_TEST(widen, make_base)
+CRASH_TEST(read_group, make_base)
+CRASH_TEST(delete_fragment, make_base)
 CRASH_TEST(restore, make_base)
 CRASH_TEST(tag, make_base)
 CRASH_TEST(move_tag, make_base)
 CRASH_TEST(untag, make_base)
 CRASH_TEST(cleanup, make_base)
+CRASH_TEST(cleanup_tagged, make_base)
 CRASH_TEST(upgrade, make_golden)
 
 /* A database with one table, "old". */
@@ -563,10 +611,28 @@ static void test_crash__drop_table(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        CASE(overwrite),   CASE(insert),       CASE(upsert),     CASE(merge),  CASE(add_nulls),
-        CASE(add_columns), CASE(join),         CASE(drop),       CASE(rename), CASE(widen),
-        CASE(restore),     CASE(tag),          CASE(move_tag),   CASE(untag),  CASE(cleanup),
-        CASE(upgrade),     CASE(rename_table), CASE(drop_table),
+        CASE(overwrite),
+        CASE(insert),
+        CASE(upsert),
+        CASE(merge),
+        CASE(add_nulls),
+        CASE(add_columns),
+        CASE(join),
+        CASE(join_rows),
+        CASE(drop),
+        CASE(rename),
+        CASE(widen),
+        CASE(read_group),
+        CASE(delete_fragment),
+        CASE(restore),
+        CASE(tag),
+        CASE(move_tag),
+        CASE(untag),
+        CASE(cleanup),
+        CASE(cleanup_tagged),
+        CASE(upgrade),
+        CASE(rename_table),
+        CASE(drop_table),
     };
 
     return cmocka_run_group_tests(tests, setup, NULL);
