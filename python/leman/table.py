@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A table: versioned rows in the Lance format."""
 
+import operator
 import os
 from collections.abc import Mapping
 
@@ -32,11 +33,19 @@ def write_options(
     return {
         "primary_key": [primary_key] if isinstance(primary_key, str) else primary_key,
         "data_version": data_storage_version,
-        "fragment_rows": max_rows_per_fragment or 0,
-        "fragment_bytes": max_bytes_per_fragment or 0,
+        "fragment_rows": _not_negative("max_rows_per_fragment", max_rows_per_fragment or 0),
+        "fragment_bytes": _not_negative("max_bytes_per_fragment", max_bytes_per_fragment or 0),
         "message": message,
         "sync": durable,
     }
+
+
+def _check_append(*, primary_key=None, data_storage_version=None, **_):
+    """Raise for options of new tables."""
+    given = {"primary_key": primary_key, "data_storage_version": data_storage_version}
+    for name, value in given.items():
+        if value is not None:
+            raise TypeError(f"{name}= is given when a table is made, and stays as it is")
 
 
 class Table(Versions, FilledColumns, Refills):
@@ -157,16 +166,15 @@ class Table(Versions, FilledColumns, Refills):
         options = {
             "columns": columns,
             "where": where,
-            "offset": offset or 0,
-            "batch_rows": batch_size or 0,
+            "offset": _not_negative("offset", offset or 0),
+            "batch_rows": _not_negative("batch_size", batch_size or 0),
             "with_row_id": with_row_id,
             "with_row_address": with_row_address,
             "blob_bytes": _blob_bytes(blobs),
-            "threads": threads or 0,
+            "threads": _not_negative("threads", threads or 0),
         }
         if limit is not None:
             options["limit"] = _not_negative("limit", limit)
-        _not_negative("offset", offset or 0)
         core = self._core
         if version is not None:
             core = self.at(version)
@@ -297,6 +305,7 @@ class Table(Versions, FilledColumns, Refills):
         """
         if isinstance(data, Source):
             return self._load(data, **options)
+        _check_append(**options)
         with Rows(data, self._known_schema()) as stream:
             self._core.append(stream, **write_options(**options))
 
@@ -315,6 +324,7 @@ class Table(Versions, FilledColumns, Refills):
         )
 
     def _load(self, source, **options):
+        _check_append(**options)
         load, write = self._new_load(source, self._known_schema(), options)
         return load.result(load.run(lambda: self._core.load(*load.arguments, **write)))
 
@@ -566,8 +576,11 @@ def _are_texts(values):
 
 
 def _not_negative(name, value):
+    value = operator.index(value)
     if value < 0:
         raise ValueError(f"{name} is not negative, and {value} is")
+    if value >= 1 << 63:
+        raise ValueError(f"{name} fits in 63 bits, and {value} does not")
     return value
 
 

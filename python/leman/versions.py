@@ -2,6 +2,7 @@
 """The versions of a table: which there are, what they are named, what became of old ones."""
 
 import datetime
+import numbers
 from dataclasses import dataclass
 
 from leman import _core
@@ -16,10 +17,10 @@ def version_options(version):
         return {}
     if isinstance(version, bool):
         raise TypeError("a version is a number, the name of a tag, or a time, not a bool")
-    if isinstance(version, int):
-        if version < 1:
+    if isinstance(version, numbers.Integral):
+        if not 1 <= version < 1 << 64:
             raise ValueError(f"versions count from 1; there is no version {version}")
-        return {"version": version}
+        return {"version": int(version)}
     if isinstance(version, str):
         return {"tag": version}
     if isinstance(version, datetime.datetime):

@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "expr/expr.h"
 #include "table/move.h"
+#include "table/table_fields.h"
 
 /* An update while it is made on one version. */
 struct update {
@@ -69,6 +70,19 @@ static enum lmn_status open_scan(struct update *update, struct lmn_table *pinned
     return st;
 }
 
+static enum lmn_status no_column(const struct lmn__manifest *manifest, const char *name,
+                                 struct lmn_error *err)
+{
+    const struct lmn__node *node;
+    enum lmn_status st = lmn__fields_find(manifest, name, &node, err);
+
+    return st != LMN_OK ? st
+                        : lmn_fail(err, LMN_E_UNSUPPORTED,
+                                   "\"%.100s\" is inside of a column, which is set as a whole: by "
+                                   "named_struct('name', value, ...)",
+                                   name);
+}
+
 static enum lmn_status bind(struct update *update, const struct lmn_assignment *assignment,
                             uint32_t i, struct lmn_error *err)
 {
@@ -78,7 +92,7 @@ static enum lmn_status bind(struct update *update, const struct lmn_assignment *
     enum lmn_status st;
 
     if (column == NULL || update->child[i] >= update->manifest->schema.top_count)
-        return lmn_fail(err, LMN_E_NOT_FOUND, "no column \"%.100s\"", assignment[i].column);
+        return no_column(update->manifest, assignment[i].column, err);
     for (uint32_t k = 0; k < i; k++) {
         if (update->child[k] == update->child[i])
             return lmn_fail(err, LMN_E_INVALID, "column \"%.100s\" is set twice",

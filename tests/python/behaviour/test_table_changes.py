@@ -263,6 +263,16 @@ def test_update__lists_from_columns(db):
         table.update(updates={"pair": "whole"})
 
 
+def test_update__fields_of_structs_are_set_with_their_column(db):
+    table = db.create_table("t", {"info": [{"w": 1, "s": "a"}]})
+    with pytest.raises(leman.UnsupportedError, match='"info.w" is inside of a column.*named_struc'):
+        table.update(updates={"info.w": "2"})
+    with pytest.raises(leman.NotFoundError, match='no column "nope"; there are: info'):
+        table.update(updates={"nope": "2"})
+    table.update(updates={"info": "named_struct('w', info.w + 1, 's', info.s)"})
+    assert table.to_arrow()["info"].to_pylist() == [{"w": 2, "s": "a"}]
+
+
 def test_update__wrong_calls(table):
     with pytest.raises(ValueError, match="nothing"):
         table.update("id = 1")

@@ -224,6 +224,33 @@ def test_overwrite__replaces_rows_and_schema_and_keeps_the_old_version(db):
     assert table.scan(version=1).to_arrow().to_pylist() == ROWS
 
 
+def test_numbers_that_do_not_fit_are_refused(db):
+    table = db.create_table("t", {"x": range(3)})
+    for options in (
+        {"limit": 1 << 64},
+        {"offset": 1 << 64},
+        {"offset": -1},
+        {"batch_size": -1},
+        {"threads": -1},
+    ):
+        with pytest.raises(ValueError, match="fits in 63 bits|is not negative"):
+            table.scan(**options)
+    for options in ({"max_rows_per_fragment": -1}, {"max_bytes_per_fragment": 1 << 63}):
+        with pytest.raises(ValueError, match="fits in 63 bits|is not negative"):
+            table.append({"x": [1]}, **options)
+    with pytest.raises(ValueError, match="there is no version 18446744073709551617"):
+        table.scan(version=(1 << 64) + 1)
+    assert len(table) == 3 and len(table.scan(version=np.int64(1)).to_arrow()) == 3
+
+
+@pytest.mark.parametrize("option", [{"primary_key": "x"}, {"data_storage_version": "2.2"}])
+def test_append__options_of_new_tables_are_refused(db, option):
+    table = db.create_table("t", {"x": [1]})
+    with pytest.raises(TypeError, match="is given when a table is made"):
+        table.append({"x": [2]}, **option)
+    assert len(table) == 1
+
+
 def test_scan__columns_limit_and_offset(db):
     table = db.create_table("t", {"x": range(100), "s": [{"a": i, "b": "b"} for i in range(100)]})
     assert table.scan(["s.a"], limit=2, offset=5).to_arrow().to_pylist() == [
