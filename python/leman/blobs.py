@@ -165,7 +165,10 @@ class Store:
             return None
         if hasattr(value, "read"):
             try:
-                return self._kept(value) if self._sink is None else self._streamed(value)
+                pieces = self._pieces(value)
+                if self._sink is None:
+                    return b"".join(pieces)
+                return self._put(pieces, remaining(value))
             finally:
                 close = getattr(value, "close", None)
                 if close is not None:
@@ -176,9 +179,7 @@ class Store:
             raise self._wrong(value) from None
         if self._sink is None:
             return bytes(view)
-        _core.blobs_begin(self._sink, view.nbytes)
-        _core.blobs_write(self._sink, view)
-        return _core.blobs_end(self._sink)
+        return self._put([view if view.c_contiguous else bytes(view)], view.nbytes)
 
     def _wrong(self, value):
         from leman.apply import WrongResultError, show
@@ -197,14 +198,11 @@ class Store:
                 raise self._wrong(file)
             yield piece
 
-    def _kept(self, file):
-        return b"".join(self._pieces(file))
-
-    def _streamed(self, file):
-        size = remaining(file)
-        _core.blobs_begin(self._sink, -1 if size is None else size)
+    def _put(self, pieces, size):
+        """Write a blob, or leave none behind; size: None where it is not known."""
         try:
-            for piece in self._pieces(file):
+            _core.blobs_begin(self._sink, -1 if size is None else size)
+            for piece in pieces:
                 _core.blobs_write(self._sink, piece)
             return _core.blobs_end(self._sink)
         except BaseException:

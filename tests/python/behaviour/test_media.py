@@ -135,6 +135,42 @@ def test_values__that_are_no_blobs_fail_their_rows(tmp_path):
     check_blobs(table, "data", [b"good", None, None, None, None, None])
 
 
+def test_values__that_lie_apart_in_memory(tmp_path):
+    """Whatever becomes of one blob, those behind it are as they should be."""
+    table = make(tmp_path / "t.lance", "2.1", n=list(range(6)))
+
+    @leman.udf(data_type=leman.blob())
+    def made(n: int):
+        return memoryview(b"%d_" % n * 9)[:: 1 + n % 2]
+
+    table.add_columns({"data": made})
+    table.backfill("data", concurrency=1)
+    check_blobs(table, "data", [(b"%d_" % n * 9)[:: 1 + n % 2] for n in range(6)])
+
+
+def test_values__that_come_too_late_leave_nothing_open(tmp_path):
+    """A limit of time that ends while a blob is written fails its row, and no other."""
+    table = make(tmp_path / "t.lance", "2.1", n=list(range(6)))
+
+    @leman.udf(data_type=leman.blob(), timeout=60, batch_size=6, on_error=leman.skip_on_error())
+    def made(n: int):
+        if n == 2:
+            import signal as signals
+
+            from leman import _core
+
+            def write(sink, piece, before=_core.blobs_write):
+                _core.blobs_write = before
+                signals.raise_signal(signals.SIGALRM)  # as the clock does
+
+            _core.blobs_write = write
+        return b"%d" % n
+
+    table.add_columns({"data": made})
+    assert table.backfill("data", concurrency=1).rows_failed == 1
+    check_blobs(table, "data", [None if n == 2 else b"%d" % n for n in range(6)])
+
+
 def test_refill__keeps_the_other_payloads(tmp_path, version):
     table = make(tmp_path / "t.lance", version, n=list(range(8)))
 
