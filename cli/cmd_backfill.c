@@ -68,6 +68,7 @@ static int parse(int argc, char **argv, struct arguments *arguments)
         arguments->job.first_commit = LMN_JOB_FIRST_COMMIT_NEVER;
     else if (arguments->first_commit)
         arguments->job.first_commit = LMN_JOB_FIRST_COMMIT_ALWAYS;
+    arguments->job.newest = true;
     arguments->job.limited = arguments->rows.given;
     arguments->job.rows_max = arguments->rows.value;
     arguments->job.calls_max = arguments->calls.value;

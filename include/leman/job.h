@@ -66,6 +66,7 @@ enum lmn_job_first_commit {
 struct lmn_job_options {
     const char *id; /* default: made up */
     const char *where;
+    bool newest; /* read the newest version, whichever the handle stands at */
     bool recompute;
     bool leave_failed; /* failed rows are not tried again */
     bool limited;
@@ -149,8 +150,9 @@ struct lmn_job_status {
  * refills; once all rows have a value they take their columns' places, as lmn_table_refill_swap()
  * does. With `where`, `limited` or `keep_refills`, or when rows failed, both stay side by side.
  *
- * The job reads the version that the handle stands at and commits to the newest one; the handle
- * itself does not move. The caller frees *job_out.
+ * The job reads the version that the handle stands at, or with `newest` what others have committed
+ * until nobody else fills the columns, and commits to the newest one; the handle itself does not
+ * move. The caller frees *job_out.
  *
  * LMN_E_INVALID      options out of range
  * LMN_E_UNSUPPORTED  workers on a table that is not in a folder of this machine

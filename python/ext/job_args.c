@@ -62,6 +62,7 @@ static const struct member option_members[] = {
     { "where", MEMBER_TEXT, OPTION(where), 0 },
     { "recompute", MEMBER_BOOL, OPTION(recompute), 0 },
     { "leave_failed", MEMBER_BOOL, OPTION(leave_failed), 0 },
+    { "newest", MEMBER_BOOL, OPTION(newest), 0 },
     { "limited", MEMBER_BOOL, OPTION(limited), 0 },
     { "rows_max", MEMBER_U64, OPTION(rows_max), 0 },
     { "concurrency", MEMBER_U32, OPTION(concurrency), 0 },

@@ -131,6 +131,7 @@ class Request:
         self.options = {
             "id": job_id,
             "where": where,
+            "newest": read_version is None,
             "recompute": bool(recompute),
             "leave_failed": not retry_failed,
             "limited": max_rows is not None,
@@ -148,9 +149,9 @@ class Request:
             "cost_max": limits.cost("max_cost", max_cost),
             **watched,
         }
-        self.core = table._core
-        if read_version is not None:
-            self.core = table.at(read_version)
+        self.core = table._core if read_version is None else table.at(read_version)
+        if read_version is None:
+            table.refresh()  # others may have filled rows, or changed functions
         change.check_option(on_change)
         self.columns = dependencies.complete(table, self.columns, where, stale_inputs, on_change)
         self.name = ", ".join(self.columns)

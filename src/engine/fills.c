@@ -98,12 +98,12 @@ static enum lmn_status find_field(struct lmn_job *job, struct lmn__job_fill *fil
     return st;
 }
 
+/* From here on nobody else fills it. */
 static enum lmn_status open_fill(struct lmn_job *job, struct lmn__job_fill *fill,
                                  struct lmn_error *err)
 {
     struct lmn__fill_key key = { .version = fill->version,
                                  .column_count = fill->function.output_count * 2 };
-    struct lmn__assemble_options assembly;
     enum lmn_status st = find_field(job, fill, err);
 
     if (st != LMN_OK)
@@ -113,26 +113,45 @@ static enum lmn_status open_fill(struct lmn_job *job, struct lmn__job_fill *fill
     if (st != LMN_OK)
         return st;
     lmn__job_load_fit(job, fill);
-    st = lmn__moved_matters(job->table->store, lmn__journal_dir(fill->journal), &fill->kept_before,
-                            err);
-    if (st != LMN_OK)
-        return st;
-    assembly = lmn__job_assembly(job, fill);
-    st = lmn__assemble_recover(&assembly, err);
+    return lmn__moved_matters(job->table->store, lmn__journal_dir(fill->journal),
+                              &fill->kept_before, err);
+}
+
+/* Settle what a job before has left, and plan the rest. */
+static enum lmn_status resume_fill(struct lmn_job *job, struct lmn__job_fill *fill,
+                                   struct lmn_error *err)
+{
+    struct lmn__assemble_options assembly = lmn__job_assembly(job, fill);
+    enum lmn_status st = lmn__assemble_recover(&assembly, err);
+
     return st == LMN_OK ? lmn__job_plan_fill_again(job, fill, err) : st;
 }
 
-enum lmn_status lmn__job_open_fills(struct lmn_job *job, struct lmn_error *err)
+typedef enum lmn_status (*fill_fn)(struct lmn_job *job, struct lmn__job_fill *fill,
+                                   struct lmn_error *err);
+
+static enum lmn_status each_fill(struct lmn_job *job, fill_fn step, struct lmn_error *err)
 {
     enum lmn_status st = LMN_OK;
 
-    job->named = lmn__table_manifest(job->table);
     for (uint32_t i = 0; st == LMN_OK && i < job->fill_count; i++) {
-        st = open_fill(job, &job->fill[i], err);
+        st = step(job, &job->fill[i], err);
         if (st != LMN_OK)
             lmn__fail_within(err, st, "column \"%.100s\"", job->fill[i].column[0]);
     }
     return st;
+}
+
+enum lmn_status lmn__job_open_fills(struct lmn_job *job, struct lmn_error *err)
+{
+    enum lmn_status st;
+
+    job->named = lmn__table_manifest(job->table);
+    st = each_fill(job, open_fill, err);
+    /* What others have committed until they let go of the fills is not computed again. */
+    if (st == LMN_OK && job->options.newest)
+        st = lmn_table_refresh(job->table, err);
+    return st == LMN_OK ? each_fill(job, resume_fill, err) : st;
 }
 
 /*

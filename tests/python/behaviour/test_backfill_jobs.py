@@ -14,6 +14,7 @@ from contextlib import contextmanager
 import leman
 import pyarrow as pa
 import pytest
+from leman.backfill import Request
 
 ROWS = 60
 
@@ -92,6 +93,26 @@ def test_jobs__go_on_when_others_compact_and_clean_up(table, gate, gated):
     assert [row["out"] for row in done[:-1]] == [2 * i for i in kept]
     assert other.cleanup(datetime.timedelta(0)).versions_removed > 0  # those of the job
     assert len(other.versions()) == 1
+
+
+def test_jobs__what_others_have_filled_is_not_computed_again(table):
+    """A handle that stands at an earlier version, and a job that was described before."""
+
+    @leman.udf
+    def out(id: int) -> int:
+        return 2 * id
+
+    table.add_columns({"out": out})
+    others = leman.open(table.path), leman.open(table.path)
+    described = Request(others[0], "out", concurrency=1)
+    assert table.backfill("out", concurrency=1).rows_computed == ROWS
+    version = table.version
+    result = described.run(False)
+    assert (result.rows_planned, result.rows_committed) == (0, 0)
+    assert others[1].backfill("out", concurrency=1).rows_planned == 0
+    assert leman.open(table.path).version == version
+    again = table.backfill("out", concurrency=1, read_version=version - 1)
+    assert again.rows_computed == ROWS  # as it was asked for
 
 
 @pytest.mark.parametrize("concurrency", [0, 1])
