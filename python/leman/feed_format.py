@@ -109,7 +109,9 @@ def column(array, parted=True):
         width = 8 if types.is_large_list(kind) else 4
         return _slices(numpy, array, column(array.values), width, parted)
     if types.is_struct(kind):
-        return {kind.field(i).name: column(array.field(i)) for i in range(kind.num_fields)}
+        # The fields of a struct that is null hold anything; flattened, they are null.
+        fields = array.flatten() if array.null_count else map(array.field, range(kind.num_fields))
+        return {field.name: column(items) for field, items in zip(kind, fields, strict=True)}
     return array.to_numpy(zero_copy_only=False)
 
 

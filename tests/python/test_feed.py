@@ -279,6 +279,16 @@ def test_feed_transform_that_fails(table):
         next(table.feed(transform=transform))
 
 
+def test_feed_numpy_of_structs_that_are_null(tmp_path):
+    structs = pa.array([{"n": 1, "text": "a"}, None, {"n": 0, "text": ""}])
+    lists = pa.array([[{"n": 1}, None], None, []])
+    table = leman.create(tmp_path / "t.lance", pa.table({"one": structs, "many": lists}))
+    batch = next(table.feed(format="numpy", shuffle=False))
+    assert batch["one"]["n"].tolist() == [1, None, 0]
+    assert batch["one"]["text"].tolist() == ["a", None, ""]
+    assert batch["many"][0]["n"].tolist() == [1, None] and batch["many"][1] is None
+
+
 def test_feed_numpy(table):
     rows = make_rows().to_pylist()
     feed = table.feed(format="numpy", epochs=1, batch_size=40)
