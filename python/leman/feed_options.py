@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a feed is given: numbers, its place among ranks, the name of its transform."""
 
-import ast
+import functools
 import hashlib
 import inspect
 import operator
 import os
 import sys
-import textwrap
+import types
+
+from leman.fingerprint import text_of
 
 
 def whole(name, value, *, least=1, bits=32, optional=False):
@@ -56,15 +58,16 @@ def _place_of_environment():
 
 
 def transform_name(transform):
-    """What a state calls a transform: its name and a hash of what it does, not of its layout."""
+    """What a state calls a transform: its name and a hash of what it does, not of its layout.
+
+    Values that are bound to it do not count: they may be those of a rank.
+    """
     if transform is None:
         return None
+    while isinstance(transform, functools.partial):
+        transform = transform.func
     name = getattr(transform, "__qualname__", type(transform).__qualname__)
     module = getattr(transform, "__module__", "")
-    code = getattr(transform, "__code__", None)
-    try:
-        source = inspect.getsource(transform if code is not None else type(transform))
-        text = ast.dump(ast.parse(textwrap.dedent(source)))
-    except (OSError, TypeError, SyntaxError):
-        text = repr((code.co_code, code.co_names)) if code is not None else ""
+    thing = inspect.unwrap(getattr(transform, "__func__", transform))
+    text = text_of(thing if isinstance(thing, types.FunctionType) else type(thing))
     return f"{module}.{name} {hashlib.sha256(text.encode()).hexdigest()[:16]}"

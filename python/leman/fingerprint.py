@@ -155,6 +155,14 @@ def _code_text(code):
     return ";".join(parts)
 
 
+def text_of(thing):
+    """What a function or class does by itself, as text; "" where neither source nor code tells."""
+    found = source.find(thing)
+    if found is not None:
+        return _text(found.node)
+    return _code_text(thing.__code__) if isinstance(thing, types.FunctionType) else ""
+
+
 class Walk:
     """Writes all that a function consists of into one hash.
 

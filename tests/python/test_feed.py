@@ -2,6 +2,7 @@
 """Feeds from Python: formats, state, workers, forks. What a feed reads is tested in C."""
 
 import datetime
+import functools
 import json
 import multiprocessing
 import os
@@ -262,6 +263,44 @@ def test_feed_transform_is_part_of_the_state(table):
         table.feed(transform=other_first_id).restore(state)
     with pytest.raises(leman.ConflictError, match="transform"):
         table.feed().restore(state)
+
+
+def made_of_text(text):
+    """A function without a source."""
+    made = {}
+    exec(text, made)
+    return made["made"]
+
+
+def taken(batch, rows):
+    return batch.slice(0, rows)
+
+
+def left(batch, rows):
+    return batch.slice(rows)
+
+
+@pytest.mark.parametrize(
+    "first, other",
+    [
+        (lambda batch: batch.slice(1), lambda batch: batch.slice(2)),
+        (functools.partial(taken, rows=1), functools.partial(left, rows=1)),
+        (
+            made_of_text("def made(batch): return batch.slice(1)"),
+            made_of_text("def made(batch): return batch.slice(2)"),
+        ),
+    ],
+)
+def test_feed_transforms_are_told_apart(table, first, other):
+    state = table.feed(transform=first).state()
+    table.feed(transform=first).restore(state)
+    with pytest.raises(leman.ConflictError, match="its transform is"):
+        table.feed(transform=other).restore(state)
+
+
+def test_feed_transform_with_values_of_a_rank(table):
+    state = table.feed(transform=functools.partial(taken, rows=1)).state()
+    table.feed(transform=functools.partial(taken, rows=2)).restore(state)
 
 
 def test_feed_transform_in_processes(table):
