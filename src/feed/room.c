@@ -73,6 +73,15 @@ static bool is_mark(const char *name)
     return strncmp(name, "used", sizeof "used" - 1) == 0;
 }
 
+/* What an entry counts: a draft of a piece will be one. */
+static uint64_t entry_bytes(const struct lmn__room *room, const char *name,
+                            const struct lmn__store_stat *stat)
+{
+    if (is_mark(name))
+        return 0;
+    return is_draft(name) ? room->piece_bytes_max : stat->bytes;
+}
+
 /* Count one entry. Drafts of processes that are gone go; others will be pieces. */
 static enum lmn_status count_piece(void *context, const char *name, bool is_directory,
                                    struct lmn_error *err)
@@ -89,12 +98,10 @@ static enum lmn_status count_piece(void *context, const char *name, bool is_dire
     snprintf(path, sizeof path, "%s/%s", dir->name, name);
     if (store->ops->stat(store, path, &stat, NULL) != LMN_OK)
         return LMN_OK; /* gone meanwhile */
-    if (!is_draft(name))
-        dir->bytes += stat.bytes;
-    else if (stat.modified_ns < dir->look->now_ns - draft_age_max_ns)
+    if (is_draft(name) && stat.modified_ns < dir->look->now_ns - draft_age_max_ns)
         (void)!store->ops->remove(store, path, NULL);
-    else if (!is_mark(name))
-        dir->bytes += room->piece_bytes_max;
+    else
+        dir->bytes += entry_bytes(room, name, &stat);
     return LMN_OK;
 }
 
@@ -174,7 +181,7 @@ static enum lmn_status remove_piece(void *context, const char *name, bool is_dir
         store->ops->remove(store, path, NULL) != LMN_OK)
         dir->is_left = true;
     else
-        dir->removed += is_draft(name) ? dir->look->room->piece_bytes_max : stat.bytes;
+        dir->removed += entry_bytes(dir->look->room, name, &stat);
     return LMN_OK;
 }
 

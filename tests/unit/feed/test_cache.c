@@ -284,6 +284,45 @@ static void test_cache__too_much_is_there(void **state)
     lmn_store_release(store);
 }
 
+/* Leave a draft of the mark of each file, as a process that is killed while it opens one does. */
+static enum lmn_status leave_mark(void *context, const char *name, bool is_directory,
+                                  struct lmn_error *err)
+{
+    struct lmn_store *store = context;
+    struct lmn__store_file *file;
+    char path[64];
+
+    if (!is_directory)
+        return LMN_OK;
+    snprintf(path, sizeof path, "%.20s/used.0123.tmp", name);
+    CHECK_OK(store->ops->create(store, path, &file, err));
+    store->ops->close(file);
+    return LMN_OK;
+}
+
+/* Drafts of marks are no bytes that were kept: they make no room. */
+static void test_cache__drafts_of_marks(void **state)
+{
+    struct lmn_store *store = test_store_memory();
+    struct lmn__cache *cache = cache_open(store, 100 * PIECE);
+    struct lmn__cached_file *file = file_open(cache, "data/a");
+    struct origin origin = { 0 };
+    struct lmn_error err = { 0 };
+
+    (void)state;
+    check_read(file, &origin, 0, 10);
+    CHECK_OK(store->ops->list(store, "", leave_mark, store, &err));
+    lmn__cached_file_close(file);
+    file = file_open(cache, "data/b");
+    read_around(file, &origin);
+    lmn__cached_file_close(file);
+    lmn__cache_close(cache);
+    cache = cache_open(store, 2 * PIECE);
+    CHECK(lmn__cache_bytes(cache) <= 2 * PIECE);
+    lmn__cache_close(cache);
+    lmn_store_release(store);
+}
+
 /* The count of what is there is gone, cut, or what processes that were killed have left of it. */
 static void test_cache__wrong_ledger(void **state)
 {
@@ -462,6 +501,7 @@ int main(void)
         cmocka_unit_test(test_cache__full),
         cmocka_unit_test(test_cache__one_limit),
         cmocka_unit_test(test_cache__too_much_is_there),
+        cmocka_unit_test(test_cache__drafts_of_marks),
         cmocka_unit_test(test_cache__wrong_ledger),
         cmocka_unit_test(test_cache__unusable),
         cmocka_unit_test(test_cache__faults),
