@@ -217,6 +217,8 @@ class _Space(FileSource):
             bad = set()
             for name in self._records:
                 place = batch.schema.get_field_index(name)
+                if place < 0:
+                    continue
                 values = self._values(name, batch.column(place), readers, bad)
                 batch = batch.set_column(place, name, values)
             if bad and self._on_error == "skip":

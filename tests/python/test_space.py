@@ -7,6 +7,7 @@ import pathlib
 import tarfile
 
 import leman
+import pyarrow.parquet as pq
 import pytest
 from leman.ingest_command import main
 
@@ -113,6 +114,17 @@ def test_records_that_cannot_be_read(dataset, tmp_path, on_error):
     assert rows_of(table) == expected
     found = sorted((os.path.basename(p.part), p.key, p.field) for p in table.loaded.problems)
     assert found == [(gone.name, "0 to 1", "image"), (bad.name, "2", "mask")]
+
+
+def test_index_files_without_a_record_field(dataset, tmp_path):
+    path = leman.space(dataset).parts[0][0]
+    index = pq.read_table(path)
+    pq.write_table(index.drop_columns(["mask"]), path)
+    without = set(index.column("id").to_pylist())
+    expected = rows(KEPT, other=(10, 11))
+    for row in expected:
+        row["mask"] = None if row["id"] in without else row["mask"]
+    assert rows_of(leman.create(tmp_path / "t.lance", leman.space(dataset))) == expected
 
 
 def test_index_files_that_cannot_be_read(dataset, tmp_path, capsys):
