@@ -58,15 +58,20 @@ class FileSource(Source):
     def _note(self, *values):
         self.problems.append(Problem(*values))
 
-    def _readable(self, number, batches):
-        """The batches of a file; where they end too early, that is told as asked."""
-        path = self._files[number]
+    def _readable(self, number, batches, counts=False):
+        """The batches of a file; where they end too early, that is told as asked.
+
+        counts: all rows of the file are in them, so that it is known which ones are left out.
+        """
+        path, rows = self._files[number], 0
         try:
-            yield from batches
+            for batch in batches:
+                rows += batch.num_rows
+                yield batch
         except (_core.LemanError, OSError, pyarrow().ArrowException) as error:
             if self._on_error == "fail":
                 raise failed(path, error) from error
-            self._note(path, 0, "", "", str(error))
+            self._note(path, 0, f"{rows} to the end" if counts else "", "", str(error))
 
 
 def failed(path, error):
@@ -155,7 +160,8 @@ class _Parquet(FileSource):
 
     def open(self, number):
         schema = self.schema
-        return self.reader(schema, self._readable(number, self._batches(number, schema)))
+        batches = self._batches(number, schema)
+        return self.reader(schema, self._readable(number, batches, counts=True))
 
     def _batches(self, number, schema):
         import pyarrow.parquet as pq
@@ -201,7 +207,9 @@ class _Text(FileSource):
         wanted = self._known(schema)
         if self._on_error == "fail" and self._options["format"] != "arrow":
             return self._stream(number, None, wanted)
-        return self.reader(wanted, self._readable(number, self._batches(number, wanted)))
+        batches = self._batches(number, wanted)
+        counts = self._options["format"] == "arrow"
+        return self.reader(wanted, self._readable(number, batches, counts))
 
     def _known(self, schema):
         """The files' own columns, with the types that the table has for texts."""

@@ -46,6 +46,31 @@ def test_parquet_files_that_cannot_be_read(tmp_path):
     assert told == ["0.parquet", "1.parquet"]
 
 
+def test_rows_behind_damage_are_told(tmp_path):
+    rows = pa.table({"x": list(range(40))})
+    for folder in ("p", "a"):
+        (tmp_path / folder).mkdir()
+    pq.write_table(rows, tmp_path / "p/0.parquet", row_group_size=10)
+    group = pq.ParquetFile(tmp_path / "p/0.parquet").metadata.row_group(2).column(0)
+    damaged = bytearray((tmp_path / "p/0.parquet").read_bytes())
+    start = group.dictionary_page_offset or group.data_page_offset
+    damaged[start : start + 8] = bytes(8)
+    (tmp_path / "p/0.parquet").write_bytes(damaged)
+    with pa.OSFile(f"{tmp_path}/a/0.arrow", "wb") as file:
+        with pa.ipc.new_stream(file, rows.schema) as writer:
+            for first in (0, 10, 20):
+                writer.write_table(rows.slice(first, 10))
+            cut = file.tell() + 100
+            writer.write_table(rows.slice(30, 10))
+    os.truncate(tmp_path / "a/0.arrow", cut)
+    parquet = leman.parquet(tmp_path / "p", batch_rows=5, on_error="skip")
+    for source, kept in ((parquet, 20), (leman.arrow_ipc(tmp_path / "a", on_error="skip"), 30)):
+        table = leman.create(tmp_path / f"{kept}.lance", source)
+        assert table.to_arrow().column("x").to_pylist() == list(range(kept))
+        (problem,) = table.loaded.problems
+        assert problem.key == f"{kept} to the end" and problem.part.startswith(str(tmp_path))
+
+
 def test_parquet_files_whose_columns_differ(tmp_path):
     """Nothing that a later file brings is lost."""
     must = pa.schema([pa.field("must", pa.int64(), nullable=False)])
