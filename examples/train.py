@@ -44,7 +44,7 @@ def train(checkpoint, kill_at=None):
             saved = json.load(file)
         weights = np.array(saved["weights"])
         feed.restore(saved["feed"])
-        print(f"going on at step {feed.step}, position in epoch {feed.epoch}")
+        print(f"going on at step {feed.step}, in epoch {feed.epoch}")
     while feed.step < STEPS:
         batch = next(feed)
         error = batch["x"] @ weights - batch["y"]
