@@ -151,11 +151,13 @@ static void size_blocks(struct lmn_feed *feed)
         feed->order.window_rows = feed->order.block_rows * WINDOW_BLOCKS;
 }
 
-/* How many batches are read together. */
+/* How many batches are read together. Blobs are read one by one, and may be of any size. */
 static uint32_t unit_batches(const struct lmn_feed *feed)
 {
     uint64_t rows = 0, bytes = 0, batch_bytes, count;
 
+    if (lmn__projection_reads_blobs(lmn__reader_set_projection(feed->readers)))
+        return 1;
     for (uint64_t i = 0; i < feed->snapshot->fragment_count; i++) {
         rows += feed->snapshot->fragment[i].row_count;
         bytes += feed->snapshot->fragment[i].bytes;

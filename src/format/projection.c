@@ -440,6 +440,20 @@ enum lmn_status lmn__projection_mark_blobs(struct lmn__projection *projection,
     return mark_blobs(projection->root, &projection->arrow, err);
 }
 
+static bool has_blobs(const struct lmn__selected *selected)
+{
+    bool found = selected->node != NULL && selected->node->blob != LMN__BLOB_NONE;
+
+    for (uint32_t i = 0; !found && i < selected->child_count; i++)
+        found = has_blobs(selected->child[i]);
+    return found;
+}
+
+bool lmn__projection_reads_blobs(const struct lmn__projection *projection)
+{
+    return projection->blobs != LMN_BLOB_DESCRIPTORS && has_blobs(projection->root);
+}
+
 static void set_layout(const struct lmn__selected *selected, const struct lmn__layout *layout,
                        struct lmn__schema *schema)
 {

@@ -66,6 +66,9 @@ void lmn__projection_deinit(struct lmn__projection *projection);
 LMN_MUST_USE enum lmn_status lmn__projection_mark_blobs(struct lmn__projection *projection,
                                                         struct lmn_error *err);
 
+/* Are bytes of blobs read, of which columns tell neither the number nor the size? */
+bool lmn__projection_reads_blobs(const struct lmn__projection *projection);
+
 /* A copy of the projection's Arrow type; the caller releases it. */
 LMN_MUST_USE enum lmn_status lmn__projection_schema(const struct lmn__projection *projection,
                                                     struct ArrowSchema *schema_out,

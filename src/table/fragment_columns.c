@@ -421,8 +421,18 @@ static bool is_rising(const struct lmn__row_range *range, uint64_t range_count)
     return true;
 }
 
+static bool reads_blobs(const struct lmn__fragment_columns *columns)
+{
+    for (uint32_t i = 0; i < columns->source_count; i++) {
+        if (lmn__projection_reads_blobs(&columns->source[i].projection))
+            return true;
+    }
+    return false;
+}
+
 /*
  * Is it cheaper to read all rows from the first to the last, and to copy out those that are wanted?
+ * Not with blobs: each is a read of its own, and may be one that fails.
  */
 static bool is_dense(const struct lmn__fragment_columns *columns,
                      const struct lmn__row_range *range, uint64_t range_count, uint64_t rows)
@@ -434,7 +444,7 @@ static bool is_dense(const struct lmn__fragment_columns *columns,
 
     return (span - (double)rows / 2) * row_bytes <
                (double)range_count * columns->leaf_count * (double)RANGE_BYTES &&
-           is_rising(range, range_count);
+           is_rising(range, range_count) && !reads_blobs(columns);
 }
 
 static enum lmn_status read_dense(const struct lmn__fragment_columns *columns,

@@ -328,3 +328,29 @@ def test_references_need_their_version_and_their_files(tmp_path):
     (tmp_path / "shards/000.tar").unlink()
     with pytest.raises(leman.NotFoundError, match="000.tar"):
         table.take([4], blobs="bytes")
+
+
+def test_references_are_read_one_by_one(tmp_path):
+    """Those of rows that nobody asks for may be large, and may be gone."""
+    (tmp_path / "shards").mkdir()
+    rows = {f"{number:06d}": {"jpg": b"%06d" % number * 100} for number in range(60)}
+    for shard in range(3):
+        some = list(rows.items())[shard * 20 : shard * 20 + 20]
+        write_shard(tmp_path / f"shards/{shard}.tar", some)
+    source = leman.webdataset(tmp_path / "shards", references=True)
+    table = leman.create(tmp_path / "t.lance", source, max_parallelism=1)
+    feed = table.feed(shuffle="block", batch_size=4, num_workers=1, prefetch=1)
+    next(feed)
+    assert feed.stats()["bytes"] < 30 * 600
+    (tmp_path / "shards/1.tar").unlink()
+    taken = table.take([15, 45], blobs="bytes").to_pylist()
+    assert [row["jpg"][:6] for row in taken] == [b"000015", b"000045"]
+    for shuffle in (True, False, "block"):
+        feed = table.feed(shuffle=shuffle, batch_size=8, epochs=1, on_error="replace")
+        got = [row for batch in feed for row in batch.to_pylist()]
+        assert len(got) == 60 and feed.stats()["replaced"] == 20
+        assert all(row["jpg"] == rows[row["__key__"]]["jpg"] for row in got)
+        again = table.feed(
+            shuffle=shuffle, batch_size=3, epochs=1, on_error="replace", num_workers=1
+        )
+        assert [row for batch in again for row in batch.to_pylist()] == got
