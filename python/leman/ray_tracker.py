@@ -12,6 +12,7 @@ import secrets
 import socket
 import threading
 import time
+from dataclasses import dataclass
 
 import ray
 
@@ -30,6 +31,7 @@ _SILENT_SECONDS = 5  # after which a client has gone: it asks several times a se
 _ANSWER_SECONDS = 0.5  # until the answer has left
 _START_SECONDS = 5  # that an actor may take without a reason
 _DEATHS_MAX = 20  # of an applier's actor, one right after the other
+_LIVED_SECONDS = 60  # after which a death is not right after the one before
 
 
 def node_name():
@@ -294,13 +296,22 @@ class _Run:
             self._hub.explain(appliers.reason())
 
 
+@dataclass(frozen=True)
+class _Sent:
+    """An actor that was told to run workers."""
+
+    actor: object
+    deaths: int  # of those in its place before, one right after the other
+    at: float
+
+
 class _Appliers:
     """The actors that run workers; one whose actor ends is made anew."""
 
     def __init__(self):
         self._kind = None
         self._waiting = []  # actors without a job
-        self._runs = {}
+        self._runs = {}  # {what a run gives: _Sent}
         self._failure = None
 
     def begin(self, spec, place):
@@ -308,7 +319,7 @@ class _Appliers:
         if spec["kind"] != self._kind:
             self.end()
         self._kind, self._spec, self._place = spec["kind"], spec, place
-        self._deaths, self._failure = 0, None
+        self._failure = None
         self._began = time.monotonic()
         for actor in self._waiting[spec["workers"] :]:
             ray.kill(actor)
@@ -318,7 +329,7 @@ class _Appliers:
         for _ in range(spec["workers"] - len(waiting)):
             self._add()
 
-    def _add(self):
+    def _add(self, deaths=0):
         need = self._spec["need"]
         options = {
             "num_cpus": need.cpus,
@@ -330,24 +341,26 @@ class _Appliers:
             options["memory"] = need.memory
         if need.labels:
             options["label_selector"] = need.labels
-        self._send(ray.remote(Applier).options(**options).remote())
+        self._send(ray.remote(Applier).options(**options).remote(), deaths)
 
-    def _send(self, actor):
+    def _send(self, actor, deaths=0):
         spec = self._spec
-        self._runs[actor.run.remote(self._place, spec["language"], spec["inside"])] = actor
+        run = actor.run.remote(self._place, spec["language"], spec["inside"])
+        self._runs[run] = _Sent(actor, deaths, time.monotonic())
 
     def renew(self):
         """Make those anew that have ended."""
         runs = list(self._runs)
         done = ray.wait(runs, num_returns=len(runs), timeout=0)[0] if runs else []
         for run in done:
-            actor = self._runs.pop(run)
+            sent = self._runs.pop(run)
             self._note_failure(run)
-            ray.kill(actor)
-            self._deaths += 1
-            if self._deaths < _DEATHS_MAX:
-                self._began = time.monotonic()
-                self._add()
+            ray.kill(sent.actor)
+            now = time.monotonic()
+            deaths = 1 if now - sent.at > _LIVED_SECONDS else sent.deaths + 1
+            if deaths < _DEATHS_MAX:
+                self._began = now
+                self._add(deaths)
 
     def _note_failure(self, run):
         """Whatever ended it, the job is told."""
@@ -367,10 +380,13 @@ class _Appliers:
         """The job is over: those that are to stay are through with it in a moment."""
         if not stay:
             self.end()
-        self._waiting += self._runs.values()
+        self._waiting += self._actors()
         self._runs = {}
 
     def end(self):
-        for actor in [*self._runs.values(), *self._waiting]:
+        for actor in [*self._actors(), *self._waiting]:
             ray.kill(actor)
         self._runs, self._waiting = {}, []
+
+    def _actors(self):
+        return [sent.actor for sent in self._runs.values()]

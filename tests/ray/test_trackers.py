@@ -1,15 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """Trackers: used again by the next job, found by the same command, and what they are told."""
 
+import itertools
 import os
 import subprocess
 import sys
 import textwrap
 import time
+from types import SimpleNamespace
 
 import leman
 import pyarrow as pa
 import pytest
+from leman.ray_admission import Need
 from test_engine import applier_count, values, wait_until
 
 ROWS = 60
@@ -149,6 +152,47 @@ def test_trackers__path_map(table, tmp_path):
         mine.backfill("y", path_map={str(here): "/nowhere"}, **options)
     assert mine.backfill("y", path_map={str(here): str(tmp_path)}, **options).state == "done"
     assert table.jobs()[0].status()["table"] == str(tmp_path / os.path.basename(table.uri))
+
+
+# Appliers that end
+
+
+class EndingActors:
+    """What a tracker calls of Ray, whose actors end as soon as they run."""
+
+    def __init__(self):
+        self.made = 0
+
+    def remote(self, _):
+        made = SimpleNamespace(run=SimpleNamespace(remote=lambda *_: object()))
+        self.made += 1
+        return SimpleNamespace(options=lambda **_: SimpleNamespace(remote=lambda: made))
+
+    def wait(self, runs, **_):
+        return runs, []
+
+    def get(self, _):
+        return "it has ended"
+
+    def kill(self, _):
+        pass
+
+
+@pytest.mark.parametrize(("seconds", "made"), [(1, 20), (600, 101)])
+def test_trackers__appliers_that_end(monkeypatch, seconds, made):
+    """One that ends at once is made anew some times; nodes that leave after a while cost none."""
+    from leman import ray_tracker
+
+    actors, clock = EndingActors(), itertools.count(0, seconds)
+    monkeypatch.setattr(ray_tracker, "ray", actors)
+    monkeypatch.setattr(ray_tracker.time, "monotonic", lambda: next(clock))
+    appliers = ray_tracker._Appliers()
+    spec = {"kind": "k", "workers": 1, "need": Need(), "language": "python", "inside": None}
+    appliers.begin(spec, {})
+    for _ in range(100):
+        appliers.renew()
+    monkeypatch.undo()
+    assert actors.made == made
 
 
 # Secrets
