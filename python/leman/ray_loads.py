@@ -6,6 +6,7 @@ table's folder, so the same call goes on with the others after whatever has stop
 of all of it ends the notes. Files that are noted and never committed cleanup() removes.
 """
 
+import contextlib
 import hashlib
 import json
 import os
@@ -22,6 +23,7 @@ from leman.ingest import LoadResult, Problem
 GROUP_SECONDS = 2.0  # of generators that one task runs, where it is known how long they take
 GROUP_PARTS_MAX = 64
 _NOTE_BYTES_MAX = 64 << 20
+_END_SECONDS = 30  # that a task may take to end when it is cancelled
 
 
 @dataclass(frozen=True)
@@ -111,9 +113,18 @@ def run_groups(ray, start, numbers, tasks, heard):
                 seconds = stage.seconds / len(stage.numbers)
                 heard(stage)
     except BaseException:
-        for task in running:
-            ray.cancel(task)
+        end_tasks(ray, running)
         raise
+
+
+def end_tasks(ray, tasks):
+    """Cancel tasks, and wait until they are over: the same call may be made at once."""
+    for task in tasks:
+        ray.cancel(task)
+    ended, _ = ray.wait(tasks, num_returns=len(tasks), timeout=_END_SECONDS) if tasks else ([], [])
+    for task in ended:
+        with contextlib.suppress(Exception):  # what Ray would print otherwise
+            ray.get(task)
 
 
 def stage(table, source, numbers, options):

@@ -13,7 +13,7 @@ from leman import _core, shipping
 from leman.ingest import Generators, LoadResult, Source
 from leman.placement import place_of
 from leman.ray_engine import connect
-from leman.ray_loads import Notes, commit, run_groups, stage
+from leman.ray_loads import Notes, commit, end_tasks, run_groups, stage
 from leman.ray_options import FileOptions, RayOptions, ReadOptions
 
 
@@ -121,7 +121,12 @@ class RayRunner:
     def _load(self, source, options):
         count = len(source.parts)
         with self._tasks(source, _load_some, options) as (ray, start, most):
-            return _sum(ray.get([start(list(range(i, count, most))) for i in range(most)]))
+            tasks = [start(list(range(i, count, most))) for i in range(most)]
+            try:
+                return _sum(ray.get(tasks))
+            except BaseException:
+                end_tasks(ray, tasks)
+                raise
 
     @contextmanager
     def _tasks(self, source, call, options):

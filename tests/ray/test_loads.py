@@ -5,6 +5,7 @@ import json
 import subprocess
 import sys
 import textwrap
+import time
 from functools import partial
 from pathlib import Path
 
@@ -12,6 +13,7 @@ import leman
 import pyarrow as pa
 import pytest
 from leman import ArrayRecordOptions, FileOptions, RayOptions, ray_loads
+from leman.ingest import Generators
 from test_engine import values, wait_until
 
 SOURCES, ROWS = 5, 20
@@ -164,6 +166,29 @@ def test_loads__go_on_after_a_kill(table, tmp_path, one_node):
     assert table.version == before + 1
     assert calls(tmp_path) == [1, 1, 1, 2, 1]
     check_loaded(table)
+
+
+def test_loads__one_that_fails_ends_the_others(table, tmp_path):
+    """When the error is told no task is left, so that the same call may be made at once."""
+    begun, ended = tmp_path / "begun", tmp_path / "ended"
+
+    def endless():
+        try:
+            while True:
+                begun.touch()
+                yield [{"x": 1}]
+        finally:
+            ended.touch()
+
+    def breaks():
+        while not begun.exists():
+            time.sleep(0.005)
+        raise ValueError("it breaks")
+        yield
+
+    with pytest.raises(ValueError, match="it breaks"):
+        table.ray(RayOptions(max_parallelism=2)).append(Generators([endless, breaks]))
+    assert ended.exists()
 
 
 # FileOptions
