@@ -86,17 +86,20 @@ class FilledColumns:
 
         return registry.manifest_of(self, column)
 
-    def ray(self, ray_options=None, file_options=None):
-        """Reads and loads by tasks of a Ray cluster: ``table.ray(leman.RayOptions(4)).read()``."""
+    def ray(self, ray_options=None, file_options=None, *, path_map=None):
+        """Reads and loads by tasks of a Ray cluster: ``table.ray(leman.RayOptions(4)).read()``.
+
+        path_map: as for ``backfill()``.
+        """
         from leman.ray_runner import RayRunner
 
-        return RayRunner(self, ray_options, file_options)
+        return RayRunner(self, ray_options, file_options, path_map)
 
-    def ray_dataset(self, ray_options=None, read_options=None):
+    def ray_dataset(self, ray_options=None, read_options=None, *, path_map=None):
         """The rows as a ``ray.data.Dataset``; see ``leman.RayOptions``, ``leman.ReadOptions``."""
         from leman.ray_runner import ray_dataset
 
-        return ray_dataset(self, ray_options, read_options)
+        return ray_dataset(self, ray_options, read_options, path_map)
 
     def column_info(self, column):
         """What fills a column, as a dict that prints well.

@@ -9,9 +9,8 @@ import ray
 from ray.data.block import BlockMetadata
 from ray.data.datasource import Datasource, ReadTask
 
-from leman import _core
 from leman.arrow import Batch, StreamCapsule, pyarrow
-from leman.placement import place_of
+from leman.ray_sight import Place
 
 BLOCK_BYTES = 64 << 20
 BLOCK_BYTES_MIN = 16 << 20
@@ -23,22 +22,22 @@ class TableDatasource(Datasource):
     ``ray.data.read_datasource(TableDatasource(table))``, or ``read_table(table)``.
     """
 
-    def __init__(self, table, columns=None, where=None, batch_size=None, version=None):
+    def __init__(
+        self, table, columns=None, where=None, batch_size=None, version=None, path_map=None
+    ):
         super().__init__()
         if version is not None:
             table = type(table)._open(*table._place, version, table._branch)
-        self._place = place_of(table)
-        self._branch = table._branch
-        self._version = table.version
+        self._place = Place.of(table, path_map)
+        self._version, self._info = table.version, table.info()
         self._options = {
             "columns": [columns] if isinstance(columns, str) else columns,
             "blob_bytes": True,
         }
-        self._where = where
-        self._ids = None
+        self._ids = _matching_ids(table, where)
         self._batch_size = batch_size or 1024
         self._num_rows = len(table)
-        self._bytes = table.info()["data_bytes"]
+        self._bytes = self._info["data_bytes"]
         names = self._options["columns"]
         self._schema = table.scan(columns=names, blobs="bytes", limit=0).schema
 
@@ -50,7 +49,7 @@ class TableDatasource(Datasource):
 
     def ranges(self, parallelism):
         """(first, count, ids) of the rows of each task: a block of them, or as few tasks."""
-        ids = self._matching_ids()
+        ids = self._ids
         total = self._num_rows if ids is None else len(ids)
         share = self._bytes * total // max(self._num_rows, 1)
         count = max(1, min(max(parallelism, -(-share // BLOCK_BYTES)), share // BLOCK_BYTES_MIN))
@@ -79,22 +78,21 @@ class TableDatasource(Datasource):
             )
         return tasks
 
-    def _matching_ids(self):
-        """The ids of the rows that match, looked up once for all tasks; None: all rows do."""
-        if self._where is None or self._ids is not None:
-            return self._ids
-        core = _core.Table(*self._place, version=self._version, branch=self._branch)
-        stream = core.scan(columns=[], where=self._where, with_row_id=True)
-        rows = pyarrow().RecordBatchReader.from_stream(StreamCapsule(stream)).read_all()
-        self._ids = rows["_rowid"].to_numpy()
-        return self._ids
+
+def _matching_ids(table, where):
+    """The ids of the rows that match, looked up once for all tasks; None: all rows do."""
+    if where is None:
+        return None
+    stream = table._core.scan(columns=[], where=where, with_row_id=True)
+    rows = pyarrow().RecordBatchReader.from_stream(StreamCapsule(stream)).read_all()
+    return rows["_rowid"].to_numpy()
 
 
 class _Read:
     """Reads rows [first, first + count) of the table, or those with ids; sent to a task of Ray."""
 
     def __init__(self, source, first, count, ids):
-        self._place, self._branch, self._version = source._place, source._branch, source._version
+        self._place, self._version, self._info = source._place, source._version, source._info
         self._options, self._batch_size = source._options, source._batch_size
         self._first, self._count, self._ids = first, count, ids
         self._schema = source._schema
@@ -113,7 +111,7 @@ class _Read:
             yield pa.Table.from_batches(batches, schema=self._schema).combine_chunks()
 
     def batches(self):
-        core = _core.Table(*self._place, version=self._version, branch=self._branch)
+        core = self._place.open_core(self._version, self._info)
         if self._ids is None:
             stream = core.scan(
                 offset=self._first,
@@ -129,9 +127,14 @@ class _Read:
             yield Batch(*core.take_ids(ids, **self._options)).to_arrow()
 
 
-def read_table(table, columns=None, where=None, *, batch_size=None, version=None, **options):
-    """A ``ray.data.Dataset`` of a table; `options` are those of ``ray.data.read_datasource()``."""
-    source = TableDatasource(table, columns, where, batch_size, version)
+def read_table(
+    table, columns=None, where=None, *, batch_size=None, version=None, path_map=None, **options
+):
+    """A ``ray.data.Dataset`` of a table; `options` are those of ``ray.data.read_datasource()``.
+
+    path_map: as for ``backfill()``.
+    """
+    source = TableDatasource(table, columns, where, batch_size, version, path_map)
     # Without a number Ray would cut the blocks into smaller ones.
     options.setdefault("override_num_blocks", len(source.ranges(1)))
     return ray.data.read_datasource(source, **options)

@@ -11,17 +11,18 @@ from dataclasses import replace
 
 from leman import _core, shipping
 from leman.ingest import Generators, LoadResult, Source
-from leman.placement import place_of
 from leman.ray_engine import connect
 from leman.ray_loads import Notes, commit, end_tasks, run_groups, stage
 from leman.ray_options import FileOptions, RayOptions, ReadOptions
+from leman.ray_sight import Place, marked
 
 
 class RayRunner:
     """What ``Table.ray()`` gives: the table's reads and loads, on a cluster."""
 
-    def __init__(self, table, ray_options=None, file_options=None):
+    def __init__(self, table, ray_options=None, file_options=None, path_map=None):
         self._table = table
+        self._path_map = path_map
         self._ray_options = ray_options or RayOptions()
         self._file_options = file_options or FileOptions()
         for given, kind in (
@@ -41,7 +42,7 @@ class RayRunner:
         """
         options = ReadOptions(batch_size, columns, where, version)
         ray = connect()
-        source = _source(ray, self._table, options)
+        source = _source(self._table, options, self._path_map)
         return _batches(self._blocks(ray, source), options.batch_size)
 
     def read_all(self, where=None, columns=None, version=None):
@@ -63,7 +64,9 @@ class RayRunner:
                 running.append(task.remote(source.reader(*found)))
             if not running:
                 return
-            yield from ray.get(running.pop(0))
+            with _causes(ray):
+                blocks = ray.get(running.pop(0))
+            yield from blocks
 
     def append(self, data, **options):
         """Append rows; parts of a source (``leman.webdataset()``, ...) by tasks, several at once.
@@ -133,24 +136,31 @@ class RayRunner:
         """(Ray, what starts a task for some parts of the source, how many at once)."""
         ray = connect()
         most = min(len(source.parts), self._ray_options.max_parallelism)
-        packed = shipping.pack_source(ray, self._table, source, most)
+        packed = shipping.pack_source(ray, self._table, source, most, self._path_map)
         options = self._file_options.write_options() | options
         task = ray.remote(num_cpus=1, max_retries=0)(call)
-        place = place_of(self._table), self._table._branch
         try:
-            yield ray, lambda numbers: task.remote(place, packed, numbers, options), most
-        except ray.exceptions.RayTaskError as error:
-            cause = error.cause
-            raise cause if isinstance(cause, _core.LemanError) else error from None
+            with marked(self._table, self._path_map) as place, _causes(ray):
+                yield ray, lambda numbers: task.remote(place, packed, numbers, options), most
         finally:
             self._table.refresh()
 
 
-def _source(ray, table, options):
+@contextmanager
+def _causes(ray):
+    """What a task has raised of Leman's is raised as it is."""
+    try:
+        yield
+    except ray.exceptions.RayTaskError as error:
+        cause = error.cause
+        raise cause if isinstance(cause, _core.LemanError) else error from None
+
+
+def _source(table, options, path_map):
     from leman.ray_data import TableDatasource
 
     return TableDatasource(
-        table, options.columns, options.where, options.batch_size, options.version
+        table, options.columns, options.where, options.batch_size, options.version, path_map
     )
 
 
@@ -202,11 +212,8 @@ class _Some(Source):
 
 def _unpack(place, packed, numbers):
     """On a node: the table, and some parts of a source."""
-    from leman.table import Table
-
-    (root, name), branch = place
-    source = shipping.unpack_source(packed)
-    return Table._open(root, name, None, branch), _Some(source, numbers)
+    table = place.open_table()
+    return table, _Some(shipping.unpack_source(packed), numbers)
 
 
 def _load_some(place, packed, numbers, options):
@@ -227,7 +234,7 @@ def _sum(results):
     return LoadResult(**counts, problems=[p for result in results for p in result.problems])
 
 
-def ray_dataset(table, ray_options=None, read_options=None):
+def ray_dataset(table, ray_options=None, read_options=None, path_map=None):
     """A ``ray.data.Dataset`` of a table; inside of the cluster where this process is a client."""
     ray = connect()
     ray_options, options = ray_options or RayOptions(), read_options or ReadOptions()
@@ -239,11 +246,11 @@ def ray_dataset(table, ray_options=None, read_options=None):
         "concurrency": ray_options.max_parallelism,
     }
     if ray.util.client.ray.is_connected():
-        place = place_of(table), table._branch, table.version
+        place = Place.of(table, path_map), table.version, table.info()
         return _Plan(ray, place, source)
     from leman.ray_data import read_table
 
-    return read_table(table, **source)
+    return read_table(table, path_map=path_map, **source)
 
 
 class _Plan:
@@ -303,8 +310,9 @@ def _run_plan(place, source, calls):
     from leman.ray_data import read_table
     from leman.table import Table
 
-    (root, name), branch, version = place
-    made = read_table(Table._open(root, name, version, branch), **source)
+    there, version, info = place
+    there.open_core(version, info)
+    made = read_table(Table._open(there.root, there.name, version, there.branch), **source)
     for step, args, kwargs in calls:
         made = getattr(made, step)(*args, **kwargs)
     return made

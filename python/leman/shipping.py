@@ -166,14 +166,14 @@ class _Load:
     language = "python"
     udfs = {}
 
-    def __init__(self, table):
+    def __init__(self, table, path_map):
         self.table = table
-        self.placement = Placement.of_job({"engine": "ray"})
+        self.placement = Placement.of_job({"engine": "ray", "path_map": path_map})
 
 
-def pack_source(ray, table, source, tasks):
+def pack_source(ray, table, source, tasks, path_map=None):
     """A source of rows as tasks take it, with what it imports."""
-    crate = pack(ray, _Load(table), Need(), tasks, current_ahead(), Startup())
+    crate = pack(ray, _Load(table, path_map), Need(), tasks, current_ahead(), Startup())
     path = [] if crate.shipped else [os.path.abspath(folder) for folder in sys.path]
     return path, {"shipped": crate.shipped, "packages": crate.packages}, cloudpickle.dumps(source)
 

@@ -189,6 +189,7 @@ def test_loads__one_that_fails_ends_the_others(table, tmp_path):
     with pytest.raises(ValueError, match="it breaks"):
         table.ray(RayOptions(max_parallelism=2)).append(Generators([endless, breaks]))
     assert ended.exists()
+    assert list(Path(table.path, "_leman/loads").glob("nonce-*")) == []
 
 
 # FileOptions

@@ -22,6 +22,7 @@ import pyarrow as pa
 import pytest
 import python_image
 from leman import RayOptions, environment
+from leman.ingest import Generators
 
 ROWS = 40
 IMAGE = f"localhost/leman-test:{os.getpid()}"
@@ -106,8 +107,10 @@ def put(wheel_path, site):
 def places(tmp_path_factory):
     """Folders of the client that the node does not have, and one that it has in their place."""
     top = tmp_path_factory.mktemp("places")
-    for name in ("work", "site-packages", "there", "wheels", "state", "bin"):
+    for name in ("work", "site-packages", "there", "wheels", "state", "bin", "mounted"):
         (top / name).mkdir()
+    leman.connect(top / "apart").create_table("t", pa.table({"x": range(ROWS)}))
+    shutil.copytree(top / "apart", top / "copy")
     (top / "work/pyproject.toml").write_text("")
     (top / "work/my_functions.py").write_text(FUNCTIONS)
     (top / "work/my_helper.py").write_text("def triple(x):\n    return 3 * x\n")
@@ -139,6 +142,8 @@ def ray(places):
         set -e
         mount -t tmpfs none {places}/work
         mount --bind {places}/there {places}/site-packages
+        mount --bind {places}/apart {places}/mounted
+        mount --bind {places}/copy {places}/apart
         exec {sys.executable} -m ray.scripts.scripts start --address={made.address} --block \\
             --num-cpus=2 --num-gpus=1 --labels=place=there --disable-usage-stats
     """)
@@ -229,6 +234,44 @@ def test_shipping__loads(table, client):
 
     table.ray(RayOptions(max_parallelism=1)).append_from([rows])
     assert sorted(values(table, "x"))[-1] == 3 * ROWS
+
+
+@pytest.fixture
+def busy_head(ray):
+    """Tasks have no place but on the node that is elsewhere."""
+
+    @ray.remote(num_cpus=1, resources={"head": 1})
+    class Holder:
+        def ready(self):
+            return True
+
+    holder = Holder.remote()
+    ray.get(holder.ready.remote())
+    yield
+    ray.kill(holder)
+
+
+def test_shipping__another_table_at_its_path(places, busy_head):
+    """A node whose folder is another one is told by name; nothing is loaded there, and lost."""
+
+    def rows():
+        yield [{"x": ROWS}]
+
+    table = leman.connect(places / "apart").open_table("t")
+    runner = table.ray(RayOptions(max_parallelism=1))
+    told = rf"node .* does not see the table at {table.path}: .*path_map="
+    for load in (lambda: runner.append_from([rows]), lambda: runner.append(Generators([rows]))):
+        with pytest.raises(leman.UnavailableError, match=told):
+            load()
+    assert len(leman.open(places / "copy/t.lance")) == ROWS
+    there = {"path_map": {str(places / "apart"): str(places / "mounted")}}
+    assert table.ray(**there).append_from([rows]).rows_committed == 1
+    with pytest.raises(leman.UnavailableError, match=told):
+        runner.read_all()
+    assert table.ray(**there).read_all().num_rows == ROWS + 1
+    with pytest.raises(Exception, match=told):
+        table.ray_dataset().take_all()
+    assert len(table.ray_dataset(**there).take_all()) == ROWS + 1
 
 
 def test_shipping__packages(table, client, tmp_path):
