@@ -125,10 +125,10 @@ def _complaint(nodes, need, tracker, asked):
         f"tracker 1 x {tracker.text()}",
         f"workers {asked} x {need.text()}" + (f" = {total}" if asked > 1 else ""),
     ]
-    return "; ".join(lines) + ": " + _missing(nodes, need)
+    return "; ".join(lines) + ": " + _missing(nodes, need, tracker)
 
 
-def _missing(nodes, need):
+def _missing(nodes, need, tracker):
     if not nodes:
         return "the cluster has no node"
     for name, value in need.labels.items():
@@ -144,7 +144,13 @@ def _missing(nodes, need):
         if best.total.get(name, 0) + _NEARLY < amount:
             has = amounts_text({name: best.total.get(name, 0)})
             return f"the largest node, {best.name}, has {has}"
-    return "no single node has all of it together"
+    holding = [node for node in fitting if need.count_in(node.total)]
+    if not holding:
+        return "no single node has all of it together"
+    if not any(node.group is None and tracker.count_in(node.total) for node in nodes):
+        return "no node that is there has room for the tracker"
+    has = amounts_text({name: holding[0].total[name] for name in need.amounts()})
+    return f"{holding[0].name} has {has}, which is not enough for a worker beside the tracker"
 
 
 def survey():

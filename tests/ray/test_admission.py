@@ -56,6 +56,14 @@ def test_admission__no_worker_is_split_over_nodes():
         count(mixed, Need(4.0, 1.0))
 
 
+def test_admission__no_room_beside_the_tracker():
+    with pytest.raises(ValueError, match="a has 1 CPU, which is not enough for a worker beside"):
+        count([node("a", cpus=1)], Need(1.0))
+    assert count([node("a", cpus=1)], Need(0.9)) == 1
+    with pytest.raises(ValueError, match="no node that is there has room for the tracker"):
+        count([node("a", cpus=0, gpus=1)], Need(0.0, 1.0))
+
+
 def test_admission__memory():
     assert count([node("a", cpus=64, memory=8 * GIB)], Need(1.0, 0.0, 3 * GIB), 8) == 2
     with pytest.raises(ValueError, match="the largest node, a, has 8192 MiB"):
