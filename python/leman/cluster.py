@@ -10,6 +10,7 @@ import copy
 import re
 import socket
 import urllib.parse
+from dataclasses import dataclass
 
 from leman import _core
 from leman.cluster_group import Group, check_name
@@ -62,10 +63,12 @@ class Cluster:
     def init(self, **options):
         """Connect Ray to the cluster and return the module; options are those of ray.init().
 
-        A Ray that is connected already is taken as it is. One that nobody answers at is refused
-        within seconds.
+        A Ray that you have connected is taken as it is; one that Leman has connected to another
+        cluster is left, unless a job of this process runs there. One that nobody answers at is
+        refused within seconds.
         """
         ray = _ray()
+        self._leave_another(ray)
         if not ray.is_initialized():
             if self.address is not None:
                 self._check_answer()
@@ -85,6 +88,25 @@ class Cluster:
     def _start(self, ray, options):
         start_ray(ray, f"cluster {self.name!r}", address=self.address, **options)
 
+    def _is_at(self, options):
+        """Is it what Ray was connected to with these options?"""
+        return options["address"] == self.address
+
+    def _leave_another(self, ray):
+        if not ray.is_initialized() or _made is None or _made.id != connection_of(ray):
+            return  # it is not ours
+        if self._is_at(_made.options):
+            return
+        from leman.ray_engine import running
+
+        jobs = running(_made.id)
+        if jobs:
+            raise _core.ConflictError(
+                f"cluster {self.name!r}: this process is connected to {_made.what}, where its job "
+                f"{jobs[0]} runs: wait for that, or take another process"
+            )
+        ray.shutdown()
+
     def _check_answer(self):
         host, port = _endpoint(self.address)
         try:
@@ -103,14 +125,34 @@ class Cluster:
         return {"kind": self.kind, "name": self.name, "address": self.address}
 
 
+@dataclass(frozen=True)
+class _Connection:
+    """A connection of Ray that Leman has made; what: the cluster, for people."""
+
+    id: str
+    what: str
+    options: dict
+
+
+_made = None  # the last of them
+
+
+def connection_of(ray):
+    """What tells connections of this process apart."""
+    return ray.get_runtime_context().get_job_id()
+
+
 def start_ray(ray, what, **options):
     """Connect Ray; its client server, which does not come up in time now and then, is asked again.
 
     what: the cluster, for people.
     """
+    global _made
     for left in reversed(range(_STARTS)):
         try:
-            return ray.init(**options)
+            ray.init(**options)
+            _made = _Connection(connection_of(ray), what, options)
+            return
         except (ConnectionError, RuntimeError) as error:
             if left == 0 or _NO_SERVER not in str(error):
                 raise refusal(what, error) from error
@@ -165,7 +207,11 @@ class Local(Cluster):
     def _start(self, ray, options):
         given = {"num_cpus": self.num_cpus, "num_gpus": self.num_gpus, "include_dashboard": False}
         given = {name: value for name, value in given.items() if value is not None}
-        ray.init(address="local", **(given | options))
+        start_ray(ray, f"cluster {self.name!r}", address="local", **(given | options))
+
+    def _is_at(self, options):
+        given = options.get("num_cpus"), options.get("num_gpus")
+        return options["address"] == "local" and given == (self.num_cpus, self.num_gpus)
 
     def describe(self):
         return super().describe() | {"num_cpus": self.num_cpus, "num_gpus": self.num_gpus}

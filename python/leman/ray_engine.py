@@ -9,7 +9,7 @@ import weakref
 
 from leman import _core, shipping
 from leman import ray_trackers as trackers
-from leman.cluster import start_ray
+from leman.cluster import connection_of, start_ray
 from leman.cluster_room import addable
 from leman.context import current_cluster
 from leman.jobs import Job, records
@@ -53,7 +53,8 @@ def init(address=None):
     """Connect this process to a cluster: the one at `address`, or one on this machine alone."""
     ray = _ray()
     if address is None:
-        ray.init(address="local", include_dashboard=False, logging_level="warning")
+        options = {"include_dashboard": False, "logging_level": "warning"}
+        start_ray(ray, "a Ray of this machine", address="local", **options)
         return
     check_address(address)
     start_ray(ray, f"the cluster at {address!r}", address=address, logging_level="warning")
@@ -188,6 +189,12 @@ def start(request):
 _here = weakref.WeakValueDictionary()  # jobs of this process that run, by id
 
 
+def running(connection):
+    """Ids of the jobs that this process has started by a connection of Ray, and that run."""
+    found = [(job_id, job) for job_id, job in _here.items() if job.connection == connection]
+    return [job_id for job_id, job in found if not job.wait(0)]
+
+
 def _running(ray, spec):
     """The tracker of a job that runs and does the same, whose id is that of `spec` from now on."""
     asked = spec["options"]["id"]
@@ -235,6 +242,7 @@ class Tracked:
 
     def __init__(self, ray, actor, spec, values, table, admission, startup):
         self._ray = ray
+        self.connection = connection_of(ray)
         self._actor = actor
         self._spec = spec
         self._values = values  # of secrets

@@ -85,6 +85,53 @@ def test_client__job_read_and_dataset(address, tmp_path):
     ]
 
 
+def test_client__one_cluster_after_the_other(address, tmp_path):
+    """Each context is of the cluster that it was given, unless a job would be lost sight of."""
+    leman.connect(tmp_path).create_table("t", pa.table({"x": range(3)}))
+    said = run(
+        """
+        import os, time, leman, ray
+
+        @leman.udf
+        def waits(x: int) -> int:
+            while not os.path.exists("gate"):
+                time.sleep(0.005)
+            return x
+
+        def say():
+            print(ray.cluster_resources()["CPU"])
+
+        db = leman.connect({db!r})
+        table = db.open_table("t")
+        table.add_columns({{"y": waits}})
+        here = leman.cluster.local("here", num_cpus=3)
+        with db.context({address!r}):
+            say()
+            with db.context(here):
+                say()
+                job = table.backfill_async("y", concurrency=1)
+                try:
+                    db.context({address!r}).__enter__()
+                except leman.ConflictError as error:
+                    print(error)
+                open("gate", "w").close()
+                print(job.wait(60).state)
+            print(table.backfill("y", progress=False).state)
+            say()
+        ray.shutdown()
+        ray.init("local", num_cpus=1, include_dashboard=False)
+        with db.context(here):
+            say()
+        """,
+        tmp_path,
+        address=address,
+        db=str(tmp_path),
+    )
+    first, second, refused, *more = said.splitlines()
+    assert [first, second, *more] == ["6.0", "3.0", "done", "done", "6.0", "1.0"]
+    assert "this process is connected to cluster 'here', where its job " in refused
+
+
 def test_client__nobody_answers(tmp_path, monkeypatch):
     """An address at which nobody answers is refused within seconds, by name."""
     from leman.ray_engine import init
