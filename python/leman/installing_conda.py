@@ -65,16 +65,23 @@ def install(content, folder):
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not (place / _DONE).exists():
             shutil.rmtree(place, ignore_errors=True)
-            _create(program, content, text, place)
+            _create(program, content, text, place, lock)
             (place / _DONE).touch()
     return str(place)
 
 
-def _create(program, content, text, place):
+def _create(program, content, text, place, lock):
+    """The lock is conda's, too: it goes on where the process is killed that has called it."""
     file = Path(f"{place}.yml")
     file.write_text(text)  # what is JSON is YAML
     command = [program, "env", "create", "--quiet", "--file", str(file), "--prefix", str(place)]
-    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True)
+    done = subprocess.run(
+        command,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        pass_fds=[lock.fileno()],
+    )
     if done.returncode != 0:
         shutil.rmtree(place, ignore_errors=True)
         said = (done.stderr.strip() or done.stdout).splitlines()

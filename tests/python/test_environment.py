@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Environments: what of the Python path is shipped, that it arrives, and how machines differ."""
 
+import fcntl
 import json
 import os
 import subprocess
@@ -469,6 +470,38 @@ def test_another_python_of_conda():
     made = environment.conda({"dependencies": ["python=3.9"]})
     with pytest.raises(leman.InvalidError, match="f.. would be read .*\n    python=3.9 is wanted"):
         made.check_carriers("f()")
+
+
+CONDA = """#!/bin/sh
+touch {top}/begun
+until [ -e {top}/gate ]; do sleep 0.01; done
+"""
+
+
+def test_conda_that_outlives_who_called_it(tmp_path, monkeypatch):
+    """Nobody else makes its environment meanwhile."""
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin/conda").write_text(CONDA.format(top=tmp_path))
+    (tmp_path / "bin/conda").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}/bin:{os.environ['PATH']}")
+    code = (
+        "from leman import environment as e;"
+        "e.install_conda(e.conda({'dependencies': ['x=1']}).content)"
+    )
+    caller = subprocess.Popen([sys.executable, "-c", code])
+    while not (tmp_path / "begun").exists():
+        assert caller.poll() is None
+        time.sleep(0.01)
+    caller.kill()
+    caller.wait()
+    (path,) = tmp_path.glob("state/leman/packages/boot-*/conda/*.lock")
+    with open(path) as lock:
+        try:
+            with pytest.raises(BlockingIOError):
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        finally:
+            (tmp_path / "gate").touch()
+        fcntl.flock(lock, fcntl.LOCK_EX)
 
 
 def test_startup():
