@@ -245,6 +245,9 @@ class KubeRay(Cluster):
             raise _core.InvalidError(
                 f"cluster {name!r}: no size {size!r}; there are: {', '.join(PRESETS)}"
             )
+        for what, text in (("image", image), ("ray_version", ray_version)):
+            if text is not None and (not isinstance(text, str) or not text):
+                raise _core.InvalidError(f"cluster {name!r}: {what} is a text, not {text!r}")
         super().__init__(name)
         self.namespace = namespace
         self.size = size

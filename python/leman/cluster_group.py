@@ -32,6 +32,13 @@ _NAME_CHARS_MAX = 40  # KubeRay adds to it, and the names of its services have a
 _QUANTITY = re.compile(r"(\d+|\d*\.\d+)(m|k|Ki|[MGT]i?)?")
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _TOLERATION = {"key", "operator", "value", "effect", "tolerationSeconds"}
+_WORDS = {  # of a toleration
+    "operator": ("Exists", "Equal"),
+    "effect": ("NoSchedule", "PreferNoSchedule", "NoExecute"),
+}
+_OBJECT = re.compile(r"[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?")  # what objects are named
+_LABEL_VALUE = re.compile(r"([A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?")
+_LABEL = re.compile(rf"({_OBJECT.pattern}/)?[A-Za-z0-9]([-A-Za-z0-9_.]{{0,61}}[A-Za-z0-9])?")
 
 
 def check_name(what, name):
@@ -61,12 +68,11 @@ class Group:
                 )
         values = known | options
         self.image = self._text("image", values)
+        if self.image and re.search(r"\s", self.image):
+            self._fail(f"image is a name without spaces, not {self.image!r}")
         self.service_account = self._text("service_account", values)
-        if self.service_account and not _NAME.fullmatch(self.service_account):
-            self._fail(
-                "service_account is lower-case letters, digits and hyphens, not "
-                f"{self.service_account!r}"
-            )
+        if self.service_account:
+            self._check_object("service_account", self.service_account)
         self._read_sizes(values)
         self._read_maps(values)
         if kind != "head":
@@ -86,6 +92,10 @@ class Group:
         if value is not None and (not isinstance(value, str) or not value):
             self._fail(f"{option} is a text, not {value!r}")
         return value
+
+    def _check_object(self, option, name):
+        if not isinstance(name, str) or not _OBJECT.fullmatch(name):
+            self._fail(f"{option} is lower-case letters, digits, hyphens and dots, not {name!r}")
 
     def _count(self, option, values, least=0):
         value = values[option]
@@ -117,8 +127,10 @@ class Group:
         return text
 
     def _read_replicas(self, values):
-        self.replicas = self._count("replicas", values)
         self.min_replicas = self._count("min_replicas", values)
+        if "replicas" not in self.options:
+            values["replicas"] = max(values["replicas"], self.min_replicas)
+        self.replicas = self._count("replicas", values)
         self.max_replicas = self._count("max_replicas", values, 1)
         self.idle_timeout_seconds = self._count("idle_timeout_seconds", values, 1)
         if self.min_replicas > self.max_replicas:
@@ -135,17 +147,19 @@ class Group:
     def _read_maps(self, values):
         label = NODE_LABELS[self.kind]
         selector = values["node_selector"]
-        self.node_selector = self._map(
+        self.node_selector = self._labels(
             "node_selector", {label: "true"} if selector is None else selector
         )
-        self.labels = {label: "true"} | self._map("labels", values["labels"] or {})
+        self.labels = {label: "true"} | self._labels("labels", values["labels"] or {})
         self.env = self._map("env", values["env"] or {})
         for name in self.env:
             if not _VARIABLE.fullmatch(name):
                 self._fail(f"env names a variable {name!r}, which is no name of one")
         self.env_from = values["env_from"] or []
-        if isinstance(self.env_from, str) or not all(isinstance(n, str) for n in self.env_from):
+        if not isinstance(self.env_from, (list, tuple)):
             self._fail(f"env_from is a list of names of Secrets, not {self.env_from!r}")
+        for name in self.env_from:
+            self._check_object("env_from", name)
         self.tolerations = self._tolerations(values["tolerations"])
 
     def _map(self, option, value):
@@ -154,6 +168,12 @@ class Group:
         for key, text in value.items():
             if not isinstance(key, str) or not isinstance(text, str):
                 self._fail(f"{option} is texts by name, unlike {key!r}: {text!r}")
+        return dict(value)
+
+    def _labels(self, option, value):
+        for key, text in self._map(option, value).items():
+            if not _LABEL.fullmatch(key) or not _LABEL_VALUE.fullmatch(text):
+                self._fail(f"{option} has {key!r}: {text!r}, which is no label of Kubernetes")
         return dict(value)
 
     def _tolerations(self, value):
@@ -165,4 +185,7 @@ class Group:
         for item in value:
             if not isinstance(item, dict) or set(item) - _TOLERATION:
                 self._fail(f"{item!r} is no toleration; it has {', '.join(sorted(_TOLERATION))}")
+            for name, words in _WORDS.items():
+                if item.get(name, words[0]) not in words:
+                    self._fail(f"{item!r} is no toleration; {name} is {' or '.join(words)}")
         return [dict(item) for item in value]

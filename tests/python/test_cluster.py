@@ -113,6 +113,16 @@ def kuberay():
         (lambda: kuberay().cpu_workers("head"), ["'head'"]),
         (lambda: kuberay().cpu_workers(node_selector="a=b"), ["node_selector", "'a=b'"]),
         (lambda: kuberay().cpu_workers(tolerations=[{"kye": 1}]), ["toleration", "'kye'"]),
+        (
+            lambda: kuberay().cpu_workers(tolerations=[{"key": "a", "operator": "Is"}]),
+            ["toleration", "operator is Exists or Equal"],
+        ),
+        (lambda: kuberay().cpu_workers(labels={"a b": "c"}), ["labels", "'a b': 'c'"]),
+        (lambda: kuberay().cpu_workers(node_selector={"a": "b c"}), ["'a': 'b c'", "no label"]),
+        (lambda: kuberay().head(labels={"a": "b" * 64}), ["labels", "no label of Kubernetes"]),
+        (lambda: kuberay().cpu_workers(env_from=["My Secret"]), ["env_from", "'My Secret'"]),
+        (lambda: kuberay().cpu_workers(image="a b"), ["image", "'a b'"]),
+        (lambda: leman.cluster.kuberay("x", ray_version=2.6), ["ray_version", "2.6"]),
         (lambda: kuberay().cpu_workers(env={"A-B": "1"}), ["env", "'A-B'"]),
         (lambda: leman.cluster.external("http://h:1"), ["'http://h:1'", "ray://host:port"]),
         (lambda: leman.cluster.external("ray://h:99999"), ["'ray://h:99999'"]),
@@ -124,6 +134,14 @@ def test_bad_input_is_named(make, words):
         make()
     for word in words:
         assert word in str(error.value)
+
+
+def test_labels_of_kubernetes():
+    """What its own rules allow is taken."""
+    labels = {"team": "", "a.b/C_d.e": "X-1.y_Z", "k" * 63: "v" * 63}
+    made = kuberay().cpu_workers(labels=labels, service_account="1.reader", min_replicas=3)
+    assert labels.items() <= made.group("cpu").labels.items()
+    assert made.group("cpu").replicas == 3  # as many as there always are
 
 
 def test_the_kubernetes_api_is_refused_by_name():
