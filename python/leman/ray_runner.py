@@ -11,7 +11,8 @@ from dataclasses import replace
 
 from leman import _core, shipping
 from leman.ingest import Generators, LoadResult, Source
-from leman.ray_engine import connect
+from leman.ray_admission import Need
+from leman.ray_engine import connect, look_around
 from leman.ray_loads import Notes, commit, end_tasks, run_groups, stage
 from leman.ray_options import FileOptions, RayOptions, ReadOptions
 from leman.ray_sight import Place, marked
@@ -41,7 +42,7 @@ class RayRunner:
         Tasks read blocks of 16 to 128 MiB, `max_parallelism` of them at once.
         """
         options = ReadOptions(batch_size, columns, where, version)
-        ray = connect()
+        ray = _connect()
         source = _source(self._table, options, self._path_map)
         return _batches(self._blocks(ray, source), options.batch_size)
 
@@ -134,7 +135,7 @@ class RayRunner:
     @contextmanager
     def _tasks(self, source, call, options):
         """(Ray, what starts a task for some parts of the source, how many at once)."""
-        ray = connect()
+        ray = _connect()
         most = min(len(source.parts), self._ray_options.max_parallelism)
         packed = shipping.pack_source(ray, self._table, source, most, self._path_map)
         options = self._file_options.write_options() | options
@@ -144,6 +145,17 @@ class RayRunner:
                 yield ray, lambda numbers: task.remote(place, packed, numbers, options), most
         finally:
             self._table.refresh()
+
+
+def _connect():
+    """Ray, connected to a cluster that has, or may add, a node for a task."""
+    ray = connect()
+    task, nodes = Need(), look_around(ray)
+    if not any(task.count_in(node.total) for node in nodes):
+        raise _core.UnavailableError(
+            f"a task needs {task.text()}, and none of the cluster's {len(nodes)} nodes has it"
+        )
+    return ray
 
 
 @contextmanager

@@ -148,6 +148,19 @@ def test_seeds__blocks_are_large_whatever_the_batch(tmp_path, one_node):
     assert sum(block.num_rows for block in blocks) == 800
 
 
+def test_seeds__no_node_for_a_task(table, monkeypatch):
+    """What never has a place is refused at once."""
+    from leman import ray_runner
+    from leman.ray_admission import Node
+
+    monkeypatch.setattr(ray_runner, "look_around", lambda _: [Node("a", {"GPU": 1}, {})])
+    told = "a task needs 1 CPU, and none of the cluster's 1 nodes has it"
+    with pytest.raises(leman.UnavailableError, match=told):
+        table.ray().read()
+    with pytest.raises(leman.UnavailableError, match=told):
+        table.ray().append_from([lambda: [{"x": 1}]])
+
+
 # Space: loading
 
 
