@@ -38,12 +38,14 @@ class Rows:
     If the iterator behind it raises, the call fails, and what was raised is raised again.
     """
 
-    def __init__(self, data, schema=None, *, fill=False):
+    def __init__(self, data, schema=None, *, fill=False, loose=False):
         """
         schema: what the columns are to become; None takes them as they are.
         fill: columns of the schema that the data lacks are added, as nulls.
+        loose: columns that the schema lacks are taken as they are, not refused.
         """
         self._error = None
+        self._loose = loose
         source = self._source(data, schema)
         stream = source.__arrow_c_stream__()
         if schema is not None:
@@ -110,9 +112,19 @@ class Rows:
             if schema is None:
                 raise ValueError("there are no rows and no schema")
             return schema.empty_table()
-        kinds = first.schema if schema is None else _Fit(first.schema, schema, fill=False).schema
+        kinds = first.schema
+        if schema is not None:
+            kinds = _Fit(kinds, self._wanted(kinds, schema), fill=False).schema
         batches = _as_first(itertools.chain([first], pieces), kinds)
         return pa.RecordBatchReader.from_batches(kinds, self._watched(batches))
+
+    def _wanted(self, given, schema):
+        if not self._loose:
+            return schema
+        known = set(schema.names)
+        return pyarrow().schema(
+            [schema.field(field.name) if field.name in known else field for field in given]
+        )
 
     def _fitted(self, stream, schema, fill):
         pa = pyarrow()
@@ -120,7 +132,7 @@ class Rows:
             given = pa.schema(SchemaCapsule(_core.stream_schema(stream)))
         except pa.ArrowInvalid as error:
             raise _core.InvalidError(f"rows are a struct of columns: {error}") from error
-        fit = _Fit(given, schema, fill)
+        fit = _Fit(given, self._wanted(given, schema), fill)
         if fit.is_identity:
             return stream
         reader = pa.RecordBatchReader.from_stream(StreamCapsule(stream))

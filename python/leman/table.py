@@ -466,8 +466,9 @@ class Table(Versions, FilledColumns, Refills):
         elif on is None and isinstance(columns, Mapping) and _are_texts(columns.values()):
             self._core.add_columns(tuple(columns.items()))
         else:
-            with Rows(columns) as stream:
-                self._core.join_columns(stream, [on] if isinstance(on, str) else on)
+            on = [on] if isinstance(on, str) else on
+            with Rows(columns, self._schema_of(on), loose=True) as stream:
+                self._core.join_columns(stream, on)
 
     def drop_columns(self, columns):
         """Drop columns, or fields of structs by path; their data goes with ``cleanup()``."""
@@ -534,6 +535,13 @@ class Table(Versions, FilledColumns, Refills):
 
         scan = self.scan(columns=[column], where=where, blobs="bytes")
         return export_array_record(scan, path, column=column, options=options)
+
+    def _schema_of(self, keys):
+        """The types of key columns; None without keys, or where they cannot be told."""
+        schema = self._known_schema() if keys else None
+        if schema is None:
+            return None
+        return pyarrow().schema([field for field in schema if field.name in keys])
 
     def _known_schema(self):
         """The schema, or None where there is no pyarrow to compare it by."""

@@ -167,3 +167,20 @@ def test_drop__what_functions_need_is_refused(tmp_path):
     table.drop_columns(["low", "high"])
     table.drop_columns(["x", "n"])
     assert table.schema.names == ["id"]
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        {"id": [3, 1], "x": ["c", "a"]},
+        pa.table({"id": pa.array([3, 1], pa.int64()), "x": ["c", "a"]}),
+        iter([[{"id": 3, "x": "c"}], [{"id": 1, "x": "a"}]]),
+    ],
+    ids=["dict", "arrow", "iterator"],
+)
+def test_add_columns__keys_take_the_type_of_the_table(tmp_path, rows):
+    table = leman.create(tmp_path / "t.lance", {"id": pa.array([1, 2, 3], pa.int32())})
+    table.add_columns(rows, on="id")
+    assert table.to_arrow()["x"].to_pylist() == ["a", None, "c"]
+    with pytest.raises(leman.InvalidError, match='column "id": Value 1099511627776 too large'):
+        table.add_columns({"id": [1 << 40], "y": [1]}, on="id")
