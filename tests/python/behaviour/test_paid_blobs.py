@@ -27,7 +27,7 @@ def payload(n):
 
 
 PROGRAM = """
-    import asyncio, io, os, pathlib, random, signal, sys
+    import asyncio, io, os, pathlib, random, signal, sys, threading
     import leman
     import pyarrow as pa
 
@@ -35,8 +35,11 @@ PROGRAM = """
     SIZES = {sizes}
 
     def step(n, name):
-        "Kill the driver and its workers, if this is where."
-        if os.environ["KILL_AT"] == f"{{n}} {{name}}":
+        "Kill the driver and its workers, if this is where; rows behind it wait for that."
+        row, _, place = os.environ["KILL_AT"].partition(" ")
+        if row and n > int(row):
+            threading.Event().wait()
+        if (str(n), name) == (row, place):
             os.kill(os.getppid(), signal.SIGKILL)
             os.kill(os.getpid(), signal.SIGKILL)
 
