@@ -185,13 +185,12 @@ def test_trackers__appliers_that_end(monkeypatch, seconds, made):
 
     actors, clock = EndingActors(), itertools.count(0, seconds)
     monkeypatch.setattr(ray_tracker, "ray", actors)
-    monkeypatch.setattr(ray_tracker.time, "monotonic", lambda: next(clock))
+    monkeypatch.setattr(ray_tracker, "time", SimpleNamespace(monotonic=lambda: next(clock)))
     appliers = ray_tracker._Appliers()
     spec = {"kind": "k", "workers": 1, "need": Need(), "language": "python", "inside": None}
     appliers.begin(spec, {})
     for _ in range(100):
         appliers.renew()
-    monkeypatch.undo()
     assert actors.made == made
 
 
