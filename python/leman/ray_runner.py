@@ -160,12 +160,17 @@ def _connect():
 
 @contextmanager
 def _causes(ray):
-    """What a task has raised of Leman's is raised as it is."""
+    """What a task has raised of Leman's is raised as it is; one that is lost is told as such."""
     try:
         yield
     except ray.exceptions.RayTaskError as error:
         cause = error.cause
         raise cause if isinstance(cause, _core.LemanError) else error from None
+    except (ray.exceptions.WorkerCrashedError, ray.exceptions.NodeDiedError) as error:
+        reason = str(error).strip().splitlines()[0]
+        raise _core.UnavailableError(
+            f"a task was lost, and the same call goes on from there: {reason}"
+        ) from None
 
 
 def _source(table, options, path_map):

@@ -2,6 +2,8 @@
 """Generators that tasks of a cluster load: as one version, and none of them twice."""
 
 import json
+import os
+import signal
 import subprocess
 import sys
 import textwrap
@@ -166,6 +168,21 @@ def test_loads__go_on_after_a_kill(table, tmp_path, one_node):
     assert table.version == before + 1
     assert calls(tmp_path) == [1, 1, 1, 2, 1]
     check_loaded(table)
+
+
+def test_loads__go_on_after_a_task_is_lost(table, tmp_path):
+    def killed():
+        if not (tmp_path / "again").exists():
+            os.kill(os.getpid(), signal.SIGKILL)
+        yield from counted(tmp_path, 1)
+
+    runner = table.ray(RayOptions(max_parallelism=1))
+    sources = [partial(counted, tmp_path, 0), killed]
+    with pytest.raises(leman.UnavailableError, match="a task was lost, and the same call goes on"):
+        runner.append_from(sources)
+    (tmp_path / "again").touch()
+    assert runner.append_from(sources).rows_committed == 2 * ROWS
+    assert calls(tmp_path)[:2] == [1, 1]
 
 
 def test_loads__one_that_fails_ends_the_others(table, tmp_path):
