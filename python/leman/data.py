@@ -278,7 +278,7 @@ class _Fit:
                 raise _core.InvalidError(f'column "{field.name}", which has no nulls, is missing')
             return None, field.type, field
         have = given.field(index)
-        if have.type.equals(field.type) or (not fill and _same(have.type, field.type)):
+        if have.type.equals(field.type) or (not fill and same_type(have.type, field.type)):
             return index, None, field if fill else have
         if castable(have.type, field.type):
             return index, field.type, field if fill else have.with_type(field.type)
@@ -318,7 +318,7 @@ def cast(name, column, kind):
         ) from error
 
 
-def _same(given, wanted):
+def same_type(given, wanted):
     """Are the types equal but for names of list items and what may be null?"""
     pa = pyarrow()
     if given.equals(wanted):
@@ -331,7 +331,14 @@ def _same(given, wanted):
         return False
     pairs = [(given.field(i), wanted.field(i)) for i in range(given.num_fields)]
     named = pa.types.is_struct(given)
-    return all((not named or a.name == b.name) and _same(a.type, b.type) for a, b in pairs)
+    return all((not named or a.name == b.name) and same_type(a.type, b.type) for a, b in pairs)
+
+
+def has_structs(kind):
+    """Is a type a struct, or is there one inside of it?"""
+    if pyarrow().types.is_struct(kind):
+        return True
+    return any(has_structs(kind.field(i).type) for i in range(kind.num_fields))
 
 
 def castable(given, wanted):

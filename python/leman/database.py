@@ -4,7 +4,7 @@
 import os
 
 from leman import _core
-from leman.data import as_schema
+from leman.data import as_schema, same_type
 from leman.elsewhere import check_options, no_method
 from leman.table import Table
 
@@ -177,11 +177,23 @@ class Database:
 
 
 def _check_schema(table, schema):
+    """Has a table that is there the columns that are asked for? It may have got others since."""
     schema = as_schema(schema)
-    if schema is not None and not table.schema.equals(schema):
-        raise _core.InvalidError(
-            f"table {table.name!r} is there and has not this schema, but:\n{table.schema}"
-        )
+    if schema is None:
+        return
+    there = table._rows_schema()
+    for field in schema:
+        index = there.get_field_index(field.name)
+        if index < 0:
+            raise _core.InvalidError(
+                f'table {table.name!r} is there and has no column "{field.name}", but: '
+                f"{', '.join(there.names)}"
+            )
+        if not same_type(field.type, there.field(index).type):
+            raise _core.InvalidError(
+                f'table {table.name!r} is there, and its column "{field.name}" is '
+                f"{there.field(index).type}, not {field.type}"
+            )
 
 
 def connect(uri, **others):

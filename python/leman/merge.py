@@ -63,7 +63,7 @@ class MergeBuilder:
 
     def execute(self, data):
         """Do it, as one version; returns a ``MergeResult``. For `data` see ``Table.append()``."""
-        with Rows(data, self._table._known_schema()) as stream:
+        with Rows(data, self._table._rows_schema()) as stream:
             counts = self._table._core.merge(
                 stream, self._on, *self._matched, self._not_matched, *self._not_in_source
             )

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from leman import _core
 from leman.arrow import Batch, Scan, pyarrow
-from leman.data import Rows, as_schema
+from leman.data import Rows, as_schema, has_structs
 from leman.elsewhere import check_options, no_method
 from leman.file import RowBlobFile, row_numbers
 from leman.filled import FilledColumns
@@ -306,7 +306,7 @@ class Table(Versions, FilledColumns, Refills):
         if isinstance(data, Source):
             return self._load(data, **options)
         _check_append(**options)
-        with Rows(data, self._known_schema()) as stream:
+        with Rows(data, self._rows_schema()) as stream:
             self._core.append(stream, **write_options(**options))
 
     def append_from(self, sources, *, max_parallelism=None, progress=None, **options):
@@ -325,12 +325,12 @@ class Table(Versions, FilledColumns, Refills):
 
     def _load(self, source, **options):
         _check_append(**options)
-        load, write = self._new_load(source, self._known_schema(), options)
+        load, write = self._new_load(source, self._rows_schema(), options)
         return load.result(load.run(lambda: self._core.load(*load.arguments, **write)))
 
     def _stage(self, source, **options):
         """Write the rows of a source and commit nothing; (result, text for the commit)."""
-        load, write = self._new_load(source, self._known_schema(), options)
+        load, write = self._new_load(source, self._rows_schema(), options)
         numbers, staged = load.run(lambda: self._core.load_stage(*load.arguments, **write))
         return load.result(numbers), staged
 
@@ -542,6 +542,13 @@ class Table(Versions, FilledColumns, Refills):
         if schema is None:
             return None
         return pyarrow().schema([field for field in schema if field.name in keys])
+
+    def _rows_schema(self):
+        """What rows that come in are: the schema, with blobs as bytes."""
+        schema = self._known_schema()
+        if schema is None or not any(has_structs(field.type) for field in schema):
+            return schema
+        return self.scan(limit=0, blobs="bytes").schema
 
     def _known_schema(self):
         """The schema, or None where there is no pyarrow to compare it by."""

@@ -119,3 +119,27 @@ def test_append__of_a_single_column_is_refused(tmp_path, series):
 def test_append__of_a_lazy_frame_says_what_can_be_given(tmp_path):
     with pytest.raises(TypeError, match="LazyFrame"):
         leman.create(tmp_path / "t", polars_frame().lazy())
+
+
+@pytest.mark.parametrize("version", ["2.1", "2.2"])
+def test_blobs__are_given_as_bytes(tmp_path, version):
+    blob = pa.field("data", pa.large_binary(), metadata={"lance-encoding:blob": "true"})
+    schema = pa.schema([("id", pa.int64()), blob])
+    path = tmp_path / "t.lance"
+    table = leman.create(path, schema=schema, primary_key="id", data_storage_version=version)
+    for number, data in enumerate(
+        (
+            {"id": [0], "data": [b"0"]},
+            [{"id": 1, "data": b"1"}],
+            iter([{"id": 2, "data": b"2"}]),
+            pa.table({"id": [3], "data": pa.array([b"3"], pa.binary())}),
+            iter([pa.record_batch({"id": [4], "data": pa.array([b"4"], pa.large_binary())})]),
+        )
+    ):
+        table.append(data)
+        assert len(table) == number + 1
+    table.append([{"id": 5, "data": None}])
+    table.upsert([{"id": 1, "data": b"one"}])
+    table.append_from([lambda: iter([{"id": 6, "data": b"6"}])])
+    found = {row["id"]: row["data"] for row in table.scan(blobs="bytes").to_pylist()}
+    assert found == {0: b"0", 1: b"one", 2: b"2", 3: b"3", 4: b"4", 5: None, 6: b"6"}

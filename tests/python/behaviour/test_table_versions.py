@@ -68,8 +68,25 @@ def test_create__exist_ok_refuses_another_schema(db):
     db.create_table("t", {"x": [1]})
     same = pa.schema([("x", pa.int64())])
     assert values(db.create_table("t", schema=same, exist_ok=True)) == [1]
-    with pytest.raises(leman.InvalidError, match="schema"):
+    with pytest.raises(leman.InvalidError, match='has no column "y", but: x'):
         db.create_table("t", schema=pa.schema([("y", pa.int64())]), exist_ok=True)
+
+
+@pytest.mark.parametrize("version", ["2.1", "2.2"])
+def test_create__a_script_is_run_again(db, version):
+    blob = pa.field("data", pa.large_binary(), metadata={"lance-encoding:blob": "true"})
+    schema = pa.schema([("id", pa.int64()), ("v", pa.list_(pa.float32(), 2)), blob])
+    for _ in range(2):
+        table = db.create_table(
+            "t", None, schema, exist_ok=True, primary_key="id", data_storage_version=version
+        )
+        if "more" not in table.schema.names:
+            table.add_columns({"more": "id + 1"})
+        table.upsert([{"id": 1, "v": [0.5, 1.0], "data": b"x"}])
+    assert table.to_arrow(["id", "more"]).to_pylist() == [{"id": 1, "more": None}]
+    for kind, message in ((pa.int32(), 'column "id" is int64, not int32'), (pa.string(), "string")):
+        with pytest.raises(leman.InvalidError, match=message):
+            db.create_table("t", schema={"id": kind}, exist_ok=True)
 
 
 def test_create__overwrite_makes_a_version_of_the_same_table(db):
