@@ -241,13 +241,71 @@ static enum lmn_status check_change(struct lmn_table *table, const char *name,
     return st;
 }
 
+/* What a tag keeps that is moved: when it was made, and what others have noted of it. */
+struct kept {
+    struct lmn__block *block; /* the file; NULL: there is nothing */
+    struct lmn__span created, metadata;
+};
+
+/* What cannot be read as a tag is replaced. */
+static enum lmn_status read_kept(struct lmn_store *store, const char *path, struct kept *kept,
+                                 struct lmn_error *err)
+{
+    struct lmn__object object;
+    struct lmn__span text;
+    enum lmn_status st = lmn__object_open(store, path, &object, err);
+
+    if (st != LMN_OK)
+        return st == LMN_E_NOT_FOUND ? LMN_OK : st;
+    if (object.bytes <= TAG_BYTES_MAX)
+        st = lmn__object_read_block(&object, 0, object.bytes, &kept->block, err);
+    if (st == LMN_OK && kept->block != NULL) {
+        text = (struct lmn__span){ kept->block->data, object.bytes };
+        if (lmn__json_member(text, "createdAt", &kept->created, NULL) != LMN_OK ||
+            lmn__json_member(text, "metadata", &kept->metadata, NULL) != LMN_OK)
+            kept->created = kept->metadata = (struct lmn__span){ 0 };
+    }
+    lmn__object_close(&object);
+    return st;
+}
+
+static enum lmn_status write_tag(struct lmn_table *table, const char *path,
+                                 const struct lmn__manifest *manifest, bool move,
+                                 const struct kept *kept, struct lmn_error *err)
+{
+    size_t bytes = kept->created.len + kept->metadata.len + 512;
+    char *text = lmn__calloc(table->env, 1, bytes), now[64], made[80];
+    struct lmn__span created = kept->created, metadata = kept->metadata;
+    enum lmn_status st;
+    int len;
+
+    if (text == NULL)
+        return lmn__no_memory(err, "a tag", bytes);
+    lmn__clock_text(lmn__clock_now_ns(), now, sizeof now);
+    snprintf(made, sizeof made, "\"%s\"", now);
+    if (created.data == NULL)
+        created = (struct lmn__span){ (const uint8_t *)made, strlen(made) };
+    if (metadata.data == NULL)
+        metadata = (struct lmn__span){ (const uint8_t *)"{}", 2 };
+    len = snprintf(text, bytes,
+                   "{\"branch\":null,\"version\":%llu,\"createdAt\":%.*s,\"updatedAt\":\"%s\","
+                   "\"manifestSize\":%llu,\"metadata\":%.*s}",
+                   (unsigned long long)manifest->pb.version, (int)created.len,
+                   (const char *)created.data, now, (unsigned long long)manifest->bytes,
+                   (int)metadata.len, (const char *)metadata.data);
+    st = lmn__store_put(table->store, path, move ? LMN__PUBLISH_REPLACE : LMN__PUBLISH_IF_ABSENT,
+                        text, (size_t)len, err);
+    lmn__free(table->env, text);
+    return st;
+}
+
 enum lmn_status lmn_table_tag(struct lmn_table *table, const char *name, uint64_t version,
                               bool move, struct lmn_error *err)
 {
-    char path[PATH_BYTES], text[512], now[64];
+    char path[PATH_BYTES];
     struct lmn__manifest *manifest = NULL, *known;
+    struct kept kept = { 0 };
     enum lmn_status st = check_change(table, name, err);
-    int len;
 
     if (st != LMN_OK)
         return st;
@@ -259,16 +317,13 @@ enum lmn_status lmn_table_tag(struct lmn_table *table, const char *name, uint64_
     lmn__manifest_release(known);
     if (st != LMN_OK)
         return st;
-    lmn__clock_text(lmn__clock_now_ns(), now, sizeof now);
-    len = snprintf(text, sizeof text,
-                   "{\"branch\":null,\"version\":%llu,\"createdAt\":\"%s\",\"updatedAt\":\"%s\","
-                   "\"manifestSize\":%llu,\"metadata\":{}}",
-                   (unsigned long long)manifest->pb.version, now, now,
-                   (unsigned long long)manifest->bytes);
-    lmn__manifest_release(manifest);
     snprintf(path, sizeof path, "_refs/tags/%s.json", name);
-    st = lmn__store_put(table->store, path, move ? LMN__PUBLISH_REPLACE : LMN__PUBLISH_IF_ABSENT,
-                        text, (size_t)len, err);
+    if (move)
+        st = read_kept(table->store, path, &kept, err);
+    if (st == LMN_OK)
+        st = write_tag(table, path, manifest, move, &kept, err);
+    lmn__block_release(kept.block);
+    lmn__manifest_release(manifest);
     if (st == LMN_E_EXISTS)
         return lmn_fail(err, st, "%.300s has a tag \"%.100s\" already", table->store->name, name);
     return st;

@@ -386,3 +386,15 @@ def test_branches__versions_and_tags_are_their_own(path):
         leman.open(path, "here", branch="feature/x")
     ours.refresh()
     assert ours.version == before and len(ours) == 102
+
+
+def test_tags__that_are_moved_keep_what_others_noted(path):
+    theirs = lance.dataset(path)
+    theirs.insert(rows(500, 1))
+    theirs.tags.create("name", 1)
+    theirs.tags.replace_metadata("name", {"by": "pylance", "long": "x" * 2000})
+    before = theirs.tags.list()["name"]
+    leman.open(path).tags.update("name", 2)
+    after = lance.dataset(path).tags.list()["name"]
+    assert after["version"] == 2 and after["updated_at"] > before["updated_at"]
+    assert after["metadata"] == before["metadata"] and after["created_at"] == before["created_at"]
