@@ -95,6 +95,20 @@ def need_of(request):
     return need
 
 
+def check_need(ray, need):
+    """Raise for amounts that Ray does not share out so."""
+    from leman.ray_tracker import Applier, applier_options
+
+    if need.gpus > 1 and need.gpus % 1:
+        raise _core.InvalidError(
+            f"num_gpus is a part of one GPU, or a whole number of them, not {need.gpus:g}"
+        )
+    try:
+        ray.remote(Applier).options(**applier_options(need))
+    except ValueError as error:
+        raise _core.InvalidError(f"Ray has no worker with {need.text()}: {error}") from None
+
+
 def tracker_need():
     from leman.ray_tracker import CPUS, MEMORY
 
@@ -169,6 +183,7 @@ def start(request):
     with startup.phase("provision"):
         ray = connect()
     need = need_of(request)
+    check_need(ray, need)
     try:
         admission = workers_of(look_around(ray), request, need)
     except ValueError as error:

@@ -76,6 +76,21 @@ class Applier:
         return None
 
 
+def applier_options(need):
+    """What an actor of appliers is made with."""
+    options = {
+        "num_cpus": need.cpus,
+        "num_gpus": need.gpus,
+        "resources": need.resources or None,
+        "max_restarts": 0,
+    }
+    if need.memory:
+        options["memory"] = need.memory
+    if need.labels:
+        options["label_selector"] = need.labels
+    return options
+
+
 class Tracker:
     """Drives jobs, one after the other, and keeps as many appliers as they want."""
 
@@ -330,17 +345,7 @@ class _Appliers:
             self._add()
 
     def _add(self, deaths=0):
-        need = self._spec["need"]
-        options = {
-            "num_cpus": need.cpus,
-            "num_gpus": need.gpus,
-            "resources": need.resources or None,
-            "max_restarts": 0,
-        }
-        if need.memory:
-            options["memory"] = need.memory
-        if need.labels:
-            options["label_selector"] = need.labels
+        options = applier_options(self._spec["need"])
         self._send(ray.remote(Applier).options(**options).remote(), deaths)
 
     def _send(self, actor, deaths=0):

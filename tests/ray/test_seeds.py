@@ -90,6 +90,23 @@ def test_seeds__what_never_fits_is_refused_with_the_sum(table):
     assert not table.jobs()
 
 
+@pytest.mark.parametrize(
+    ("asked", "words"),
+    [
+        ({"num_gpus": 1.5}, "num_gpus is a part of one GPU, or a whole number of them, not 1.5"),
+        ({"num_cpus": 0.00001}, "Ray has no worker with 1e-05 CPU: .*0.0001"),
+        ({"resources": {"accelerator": 0.00001}}, "1e-05 x accelerator: .*0.0001"),
+        ({"node_labels": {"a zone": "a"}}, "label a zone=a: Invalid label key"),
+    ],
+)
+def test_seeds__amounts_that_ray_does_not_have(table, asked, words):
+    """They are refused before anything is started."""
+    table.add_columns({"upper": my_cpu_udf})
+    with pytest.raises(leman.InvalidError, match=words):
+        table.backfill("upper", engine="ray", **asked)
+    assert not table.jobs()
+
+
 def test_seeds__what_others_hold_is_named(table, one_node):
     """While it waits, the blocker is named and the deadline runs."""
 
