@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "format/reader.h"
 
+#include "base/bits.h"
 #include "base/error.h"
 #include "base/math.h"
+#include "format/blob.h"
 #include "format/leaf_reader.h"
 #include "format/v20_reader.h"
+
+enum { SAMPLE_ROWS = 16 };
 
 /* The plans of all leaves below `selected`, reached by child[0 .. depth). */
 static enum lmn_status plan_leaves(struct lmn__reader *reader, const struct lmn__selected *selected,
@@ -196,4 +200,70 @@ uint64_t lmn__reader_row_bytes(const struct lmn__reader *reader)
     for (uint32_t i = 0; i < reader->leaf_count; i++)
         bytes += reader->leaf[i].column->bytes / rows;
     return lmn__max_u64(bytes, 1);
+}
+
+/* The sizes that descriptors tell, added up. With `either`, blobs elsewhere are not read. */
+static uint64_t add_sizes(const struct ArrowArray *blob, bool either)
+{
+    bool v1 = blob->n_children == 2;
+    const uint64_t *bytes = blob->children[v1 ? 1 : 2]->buffers[1];
+    const uint8_t *kind = v1 ? NULL : blob->children[0]->buffers[1], *valid = blob->buffers[0];
+    uint64_t sum = 0;
+
+    for (int64_t i = 0; i < blob->length; i++) {
+        if ((valid == NULL || lmn__bit_get(valid, (uint64_t)i)) &&
+            !(either && !v1 && kind[i] == LMN__BLOB_EXTERNAL))
+            sum += lmn__min_u64(bytes[i], UINT64_MAX / SAMPLE_ROWS / 2);
+    }
+    return sum;
+}
+
+/* The same for some rows of one column, which lie all over the file. */
+static enum lmn_status sample_blobs(const struct lmn__reader *reader, const struct lmn__node *node,
+                                    uint64_t *mean_out, struct lmn_error *err)
+{
+    uint64_t rows = reader->file->row_count, count = lmn__min_u64(rows, SAMPLE_ROWS);
+    struct lmn__row_range range[SAMPLE_ROWS];
+    const struct ArrowArray *blob;
+    struct lmn__scratch scratch;
+    struct lmn__reader descriptors;
+    struct ArrowArray array;
+    enum lmn_status st = lmn__reader_init_nodes(&descriptors, reader->file, &node, 1,
+                                                LMN_BLOB_DESCRIPTORS, err);
+
+    if (st != LMN_OK)
+        return st;
+    for (uint64_t i = 0; i < count; i++)
+        range[i] = (struct lmn__row_range){ rows / count * i, 1 };
+    lmn__scratch_init(&scratch, reader->file->env);
+    st = lmn__reader_read(&descriptors, &scratch, range, count, &array, err);
+    if (st == LMN_OK) {
+        for (blob = &array; blob->n_children == 1;)
+            blob = blob->children[0];
+        *mean_out = add_sizes(blob, reader->projection.blobs == LMN_BLOB_EITHER) / count;
+        array.release(&array);
+    }
+    lmn__scratch_deinit(&scratch);
+    lmn__reader_deinit(&descriptors);
+    return st;
+}
+
+enum lmn_status lmn__reader_blob_bytes(const struct lmn__reader *reader, uint64_t *bytes_out,
+                                       struct lmn_error *err)
+{
+    *bytes_out = 0;
+    if (reader->projection.blobs == LMN_BLOB_DESCRIPTORS || reader->file->row_count == 0)
+        return LMN_OK;
+    for (uint32_t i = 0; i < reader->leaf_count; i++) {
+        uint64_t mean = 0;
+        enum lmn_status st = LMN_OK;
+
+        if (reader->leaf[i].node->blob != LMN__BLOB_NONE)
+            st = sample_blobs(reader, reader->leaf[i].node, &mean, err);
+        /* Damage is told when it is read. */
+        if (st != LMN_OK && st != LMN_E_CORRUPT)
+            return st;
+        *bytes_out = lmn__min_u64(*bytes_out, UINT64_MAX / 2) + mean;
+    }
+    return LMN_OK;
 }

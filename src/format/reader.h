@@ -66,7 +66,14 @@ LMN_MUST_USE enum lmn_status lmn__reader_read(const struct lmn__reader *reader,
                                               uint64_t range_count, struct ArrowArray *array_out,
                                               struct lmn_error *err);
 
-/* Bytes that an average row takes in the file, over all selected columns; at least 1. */
+/*
+ * Bytes that an average row takes in the file, over all selected columns; at least 1. Blobs that
+ * lie beside their column are not in it.
+ */
 uint64_t lmn__reader_row_bytes(const struct lmn__reader *reader);
+
+/* Bytes of the blobs that are read with a row: the average of some, whose descriptors it reads. */
+LMN_MUST_USE enum lmn_status lmn__reader_blob_bytes(const struct lmn__reader *reader,
+                                                    uint64_t *bytes_out, struct lmn_error *err);
 
 #endif

@@ -51,15 +51,20 @@ static enum lmn_status set_range(struct scan *scan, const struct lmn_read_option
                                  struct lmn__batches_options *batches, struct lmn_error *err)
 {
     uint64_t rows = scan->reader.file->row_count;
-    uint64_t row_bytes = lmn__reader_row_bytes(&scan->reader);
+    uint64_t row_bytes = lmn__reader_row_bytes(&scan->reader), blob_bytes;
     uint64_t bytes = options->batch_bytes_max != 0 ? options->batch_bytes_max : LMN__BATCH_BYTES;
     uint64_t start = options->rows_limited ? options->row_start : 0;
     uint64_t count = options->rows_limited ? options->row_count : rows;
+    enum lmn_status st;
 
     if (!lmn__range_fits(start, count, rows))
         return lmn_fail(err, LMN_E_INVALID, "%.200s: rows %llu to %llu of a file of %llu rows",
                         scan->reader.file->object.name, (unsigned long long)start,
                         (unsigned long long)(start + count), (unsigned long long)rows);
+    st = lmn__reader_blob_bytes(&scan->reader, &blob_bytes, err);
+    if (st != LMN_OK)
+        return st;
+    row_bytes += lmn__min_u64(blob_bytes, bytes);
     scan->row_start = start;
     scan->row_end = start + count;
     scan->batch_rows = options->batch_rows_max != 0 ? options->batch_rows_max : LMN__BATCH_ROWS;

@@ -499,3 +499,18 @@ uint64_t lmn__fragment_columns_row_bytes(const struct lmn__fragment_columns *col
         bytes += lmn__reader_row_bytes(&columns->source[i]);
     return lmn__max_u64(bytes, 1);
 }
+
+enum lmn_status lmn__fragment_columns_blob_bytes(const struct lmn__fragment_columns *columns,
+                                                 uint64_t *bytes_out, struct lmn_error *err)
+{
+    enum lmn_status st = LMN_OK;
+
+    *bytes_out = 0;
+    for (uint32_t i = 0; st == LMN_OK && i < columns->source_count; i++) {
+        uint64_t bytes;
+
+        st = lmn__reader_blob_bytes(&columns->source[i], &bytes, err);
+        *bytes_out = lmn__min_u64(*bytes_out, UINT64_MAX / 2) + lmn__min_u64(bytes, UINT64_MAX / 2);
+    }
+    return st;
+}

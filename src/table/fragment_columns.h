@@ -43,4 +43,8 @@ LMN_MUST_USE enum lmn_status lmn__fragment_columns_read(const struct lmn__fragme
 /* Bytes that an average row takes in the files; at least 1. */
 uint64_t lmn__fragment_columns_row_bytes(const struct lmn__fragment_columns *columns);
 
+/* Bytes of the blobs that are read with a row; see lmn__reader_blob_bytes(). */
+LMN_MUST_USE enum lmn_status lmn__fragment_columns_blob_bytes(
+    const struct lmn__fragment_columns *columns, uint64_t *bytes_out, struct lmn_error *err);
+
 #endif

@@ -174,6 +174,12 @@ uint64_t lmn__fragment_reader_row_bytes(const struct lmn__fragment_reader *reade
     return lmn__fragment_columns_row_bytes(reader->columns);
 }
 
+enum lmn_status lmn__fragment_reader_blob_bytes(const struct lmn__fragment_reader *reader,
+                                                uint64_t *bytes_out, struct lmn_error *err)
+{
+    return lmn__fragment_columns_blob_bytes(reader->columns, bytes_out, err);
+}
+
 uint64_t lmn__fragment_reader_live_count(const struct lmn__fragment_reader *reader)
 {
     return reader->fragment.row_count - reader->deletion.deleted;

@@ -56,4 +56,8 @@ uint64_t lmn__fragment_reader_live_row(const struct lmn__fragment_reader *reader
 /* Bytes that an average row takes in the files; at least 1. */
 uint64_t lmn__fragment_reader_row_bytes(const struct lmn__fragment_reader *reader);
 
+/* Bytes of the blobs that are read with a row; see lmn__reader_blob_bytes(). */
+LMN_MUST_USE enum lmn_status lmn__fragment_reader_blob_bytes(
+    const struct lmn__fragment_reader *reader, uint64_t *bytes_out, struct lmn_error *err);
+
 #endif

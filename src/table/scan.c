@@ -96,6 +96,25 @@ static enum lmn_status add_pieces(struct planning *planning, struct lmn_error *e
     return LMN_OK;
 }
 
+/* What a row of the first piece takes, its blobs included unless a condition leaves most out. */
+static enum lmn_status first_row_bytes(struct lmn__scan *scan, double *bytes_out,
+                                       struct lmn_error *err)
+{
+    struct lmn__scan_opened opened;
+    uint64_t blob_bytes = 0;
+    enum lmn_status st = lmn__scan_open_piece(scan, &scan->piece[0], true, &opened, err);
+
+    if (st != LMN_OK)
+        return st;
+    *bytes_out = (double)lmn__fragment_reader_row_bytes(opened.reader);
+    if (opened.rest != NULL)
+        *bytes_out += (double)lmn__fragment_columns_row_bytes(opened.rest);
+    else
+        st = lmn__fragment_reader_blob_bytes(opened.reader, &blob_bytes, err);
+    *bytes_out += (double)blob_bytes;
+    return st;
+}
+
 /*
  * How many rows a batch has. What a row takes is known for the first fragment; the others have as
  * much more or less as their files are larger or smaller.
@@ -107,20 +126,16 @@ static enum lmn_status cut_batches(struct lmn__scan *scan, const struct lmn_scan
                                                        : LMN__BATCH_BYTES;
     uint64_t rows_max = options->batch_rows_max != 0 ? options->batch_rows_max : LMN__BATCH_ROWS;
     const struct lmn__fragment_info *first;
-    struct lmn__scan_opened opened;
     double row_bytes, share;
     enum lmn_status st;
 
     *batch_bytes_out = 0;
     if (scan->piece_count == 0)
         return LMN_OK;
-    st = lmn__scan_open_piece(scan, &scan->piece[0], true, &opened, err);
+    st = first_row_bytes(scan, &row_bytes, err);
     if (st != LMN_OK)
         return st;
     first = &scan->snapshot->fragment[scan->piece[0].fragment];
-    row_bytes = (double)lmn__fragment_reader_row_bytes(opened.reader);
-    if (opened.rest != NULL)
-        row_bytes += (double)lmn__fragment_columns_row_bytes(opened.rest);
     share = first->bytes != 0 ? row_bytes * (double)first->row_count / (double)first->bytes : 0;
     for (uint64_t i = 0; i < scan->piece_count; i++) {
         struct lmn__scan_piece *piece = &scan->piece[i];

@@ -115,6 +115,77 @@ static void test_table_blob__faults(void **state)
     lmn_store_release(store);
 }
 
+/* All rows in batches of about so many bytes; the most rows of a batch. */
+static enum lmn_status scan_blobs(struct lmn_store *store, uint64_t batch_bytes, int64_t *most_out,
+                                  uint64_t *rows_out, struct lmn_error *err)
+{
+    const struct lmn_scan_options options = { .blobs = LMN_BLOB_BYTES,
+                                              .threads = 1,
+                                              .batch_bytes_max = batch_bytes };
+    struct ArrowArrayStream stream;
+    struct lmn_table *table;
+    enum lmn_status st = lmn_table_open(store, NULL, &table, err);
+
+    *most_out = 0;
+    *rows_out = 0;
+    if (st != LMN_OK)
+        return st;
+    st = lmn_table_scan(table, &options, &stream, err);
+    lmn_table_release(table);
+    if (st != LMN_OK)
+        return st;
+    for (;;) {
+        struct ArrowArray batch;
+
+        st = lmn_table_scan_next(&stream, &batch, err);
+        if (st != LMN_OK || batch.release == NULL)
+            break;
+        *most_out = batch.length > *most_out ? batch.length : *most_out;
+        *rows_out += (uint64_t)batch.length;
+        batch.release(&batch);
+    }
+    stream.release(&stream);
+    return st;
+}
+
+/* Batches of blobs are as large as others are, though columns have descriptors only. */
+static void test_table_blob__batches_are_bounded(void **state)
+{
+    uint64_t rows, all;
+    struct lmn_error err;
+    int64_t most;
+
+    CHECK_STATUS(scan_blobs(*state, 1 << 30, &most, &all, &err), LMN_OK, &err);
+    CHECK_EQ(most, (int64_t)all);
+    CHECK_STATUS(scan_blobs(*state, 4 * BYTES, &most, &rows, &err), LMN_OK, &err);
+    CHECK_EQ(rows, all);
+    CHECK(most <= 8);
+    CHECK_STATUS(scan_blobs(*state, 1, &most, &rows, &err), LMN_OK, &err);
+    CHECK_EQ(rows, all);
+    CHECK_EQ(most, 1);
+}
+
+static void test_table_blob__scan_faults(void **state)
+{
+    struct lmn_store *store = test_store_faulty(*state);
+    bool fired = true;
+
+    for (uint64_t nth = 1; fired; nth++) {
+        struct lmn_error err = { 0 };
+        uint64_t rows;
+        int64_t most;
+        enum lmn_status st;
+
+        fault_arm(FAULT_ALLOC | FAULT_STORE, nth);
+        st = scan_blobs(store, 4 * BYTES, &most, &rows, &err);
+        fired = fault_fired();
+        fault_disarm();
+        CHECK(st == LMN_OK || err.message[0] != '\0');
+        CHECK(fired || st == LMN_OK);
+    }
+    lmn_store_release(store);
+}
+
 #define CASE(name) cmocka_unit_test_setup_teardown(name, begin, end)
 
 int main(void)
@@ -123,6 +194,8 @@ int main(void)
         CASE(test_table_blob__ranges_are_those_of_the_value),
         CASE(test_table_blob__outlives_its_table),
         CASE(test_table_blob__faults),
+        CASE(test_table_blob__batches_are_bounded),
+        CASE(test_table_blob__scan_faults),
     };
 
     return cmocka_run_group_tests_name("table_blob", tests, NULL, NULL);
