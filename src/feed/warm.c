@@ -37,7 +37,8 @@ enum lmn_status lmn_cache_warm(struct lmn_table *table, const char *dir,
                                struct lmn_cache_result *result_out, struct lmn_error *err)
 {
     static const struct lmn_cache_options defaults = { 0 };
-    struct lmn_scan_options scan = { .blobs = LMN_BLOB_BYTES };
+    /* Blobs that the table refers to are not in the cache. */
+    struct lmn_scan_options scan = { .blobs = LMN_BLOB_EITHER };
     struct lmn__access access = { 0 };
     struct ArrowArrayStream stream;
     uint64_t rows;

@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """leman feed-bench and leman cache."""
 
+import io
 import json
 import os
 import signal
 import subprocess
+import tarfile
 import time
 
 import pytest
@@ -79,6 +81,19 @@ def test_cache(leman, path, tmp_path):
     done = leman("cache", "warm", path, "--to", tmp_path / "rows.jsonl")
     assert done.returncode == 1
     assert b"rows.jsonl cannot be the directory of a cache" in done.stderr
+
+
+def test_cache_leaves_references(leman, tmp_path):
+    with tarfile.open(tmp_path / "0.tar", "w") as archive:
+        for number in range(20):
+            info = tarfile.TarInfo(f"{number}.jpg")
+            info.size = 100
+            archive.addfile(info, io.BytesIO(bytes(100)))
+    done = leman("ingest", "webdataset", tmp_path / "t", tmp_path / "0.tar", "--references")
+    assert done.returncode == 0, done.stderr
+    (tmp_path / "0.tar").unlink()
+    told = result(leman("cache", "warm", tmp_path / "t", "--to", tmp_path / "cache", "--json"))
+    assert told["rows"] == 20
 
 
 def test_cache_after_kills(leman, tmp_path):
