@@ -97,7 +97,7 @@ static enum lmn_status make_durable(struct lmn__page_sink *sink, struct lmn_erro
     return st;
 }
 
-/* Where the payload in a slot of a column is, as a column of the same length. */
+/* Where the payload in a slot of a column is, as a column of one row. */
 static enum lmn_status refer(const struct lmn__page_sink *sink, const struct ArrowArray *column,
                              uint64_t slot, struct ArrowArray *array_out, struct lmn_error *err)
 {
@@ -108,27 +108,27 @@ static enum lmn_status refer(const struct lmn__page_sink *sink, const struct Arr
 
     if (st != LMN_OK)
         return st;
-    array_out->length = (int64_t)slot + 1;
+    array_out->length = 1;
     array_out->null_count = -1;
-    st = lmn__adopt_zeros(sink->env, array_out, 0, lmn__bits_bytes(slot + 1), err);
+    st = lmn__adopt_zeros(sink->env, array_out, 0, lmn__bits_bytes(1), err);
     if (st == LMN_OK)
-        st = lmn__adopt_zeros(sink->env, array_out, 1, (slot + 1) * REFERENCE_BYTES, err);
+        st = lmn__adopt_zeros(sink->env, array_out, 1, REFERENCE_BYTES, err);
     if (st != LMN_OK || lmn__view_is_null(column, slot))
         return st;
     payload = lmn__payload_at(column, slot);
     st = lmn__payloads_position(&sink->payloads, payload, &position, err);
-    at = (uint8_t *)(uintptr_t)array_out->buffers[1] + slot * REFERENCE_BYTES;
+    at = (uint8_t *)(uintptr_t)array_out->buffers[1];
     lmn__store_u64(at, sink->fragment_id);
     lmn__store_u64(at + 8, sink->layout);
     lmn__store_u64(at + 16, sink->place == &lmn__sink_segments);
     lmn__store_u64(at + 24, lmn__payloads_base(&sink->payloads, payload));
     lmn__store_u64(at + 32, position);
     lmn__store_u64(at + 40, payload.bytes);
-    lmn__bit_set((uint8_t *)(uintptr_t)array_out->buffers[0], slot);
+    lmn__bit_set((uint8_t *)(uintptr_t)array_out->buffers[0], 0);
     return st;
 }
 
-/* Let `column` be what is kept of a column; one that is borrowed has no release. */
+/* Let `column` be what is kept of one row; one that is borrowed has no release. */
 static enum lmn_status keep_column(const struct lmn__page_sink *sink, uint32_t number,
                                    const struct ArrowArray *values, struct ArrowArray *column,
                                    struct lmn_error *err)
@@ -137,6 +137,9 @@ static enum lmn_status keep_column(const struct lmn__page_sink *sink, uint32_t n
 
     if (!lmn__sink_is_blob(sink, number)) {
         *column = *given;
+        column->offset += values->offset;
+        column->length = 1;
+        column->null_count = -1;
         column->release = NULL;
         return LMN_OK;
     }
@@ -149,6 +152,7 @@ enum lmn_status lmn__kept_blobs_add(struct lmn__kept *kept, struct lmn__page_sin
                                     uint64_t row_id, uint64_t fingerprint,
                                     const struct ArrowArray *values, struct lmn_error *err)
 {
+    const void *no_nulls = NULL;
     struct ArrowArray row = *values, *column;
     enum lmn_status st;
 
@@ -161,6 +165,8 @@ enum lmn_status lmn__kept_blobs_add(struct lmn__kept *kept, struct lmn__page_sin
     if (column == NULL)
         return lmn__no_memory(err, "a row to keep", sink->value_count * sizeof *column);
     row.children = (struct ArrowArray **)(void *)(column + sink->value_count);
+    row.buffers = &no_nulls;
+    row.null_count = row.offset = 0;
     row.release = NULL;
     for (uint32_t i = 0; i < sink->value_count; i++) {
         row.children[i] = &column[i];
