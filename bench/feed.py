@@ -122,24 +122,39 @@ class Pylance(Lance):
             yield table.take([rng.randrange(self.rows) for _ in range(BATCH)], columns=["data"])
 
 
+class PylanceRows:
+    """What a DataLoader asks for rows; a process of its own opens the table anew."""
+
+    def __init__(self, path, rows):
+        self.path, self.rows, self.table = path, rows, None
+
+    def __len__(self):
+        return self.rows
+
+    def __getitems__(self, numbers):
+        if self.table is None:
+            import lance
+
+            self.table = lance.dataset(self.path)
+        return self.table.take(numbers, columns=["data"])["data"].to_pylist()
+
+
 class PylanceTorch(Lance):
+    def __init__(self, folder, rows, workers=0):
+        super().__init__(folder, rows)
+        self.workers = workers
+
     def open(self, seed):
-        import lance
         import torch
-
-        class Rows(torch.utils.data.Dataset):
-            def __init__(self, path, rows):
-                self.table, self.rows = lance.dataset(path), rows
-
-            def __len__(self):
-                return self.rows
-
-            def __getitems__(self, numbers):
-                return self.table.take(numbers, columns=["data"])["data"].to_pylist()
 
         torch.manual_seed(seed)
         loader = torch.utils.data.DataLoader(
-            Rows(self.path, self.rows), batch_size=BATCH, shuffle=True, collate_fn=list
+            PylanceRows(self.path, self.rows),
+            batch_size=BATCH,
+            shuffle=True,
+            collate_fn=list,
+            num_workers=self.workers,
+            multiprocessing_context="spawn" if self.workers else None,
         )
         while True:
             yield from loader
@@ -230,6 +245,7 @@ SIDES = {
     "the same with 2 workers": (LemanTorch, {"workers": 2}, ("torch",)),
     "pylance `take`": (Pylance, {}, ("lance",)),
     "pylance in a PyTorch DataLoader": (PylanceTorch, {}, ("lance", "torch")),
+    "pylance in one with 2 workers": (PylanceTorch, {"workers": 2}, ("lance", "torch")),
     "ArrayRecord, groups of 1": (ArrayRecord, {"group": 1}, ("array_record",)),
     "ArrayRecord, groups of 64": (ArrayRecord, {"group": 64}, ("array_record",)),
     "Grain on ArrayRecord": (Grain, {"group": 1}, ("grain", "array_record")),

@@ -21,7 +21,8 @@ struct lmn_webdataset;
 
 /* A column, and what it is made of. */
 struct lmn_webdataset_column {
-    const char *name;               /* NULL: that of the field, of "json.x" the last part */
+    const char *name;               /* NULL: that of the field, of "json.x" the last part; dots
+                                       become underscores */
     const char *field;              /* "jpg", "json", "json.x" (of a JSON object), "__key__",
                                        "__shard__" (the path of the archive) */
     const struct ArrowSchema *type; /* NULL: told by the field; see lmn_webdataset_open() */

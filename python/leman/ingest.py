@@ -255,10 +255,9 @@ def _column_specs(columns, schema):
         columns = {} if schema is None else {name: name for name in schema.names}
     if isinstance(columns, str):
         columns = [columns]
-    if not isinstance(columns, Mapping):
-        columns = {_default_name(name): name for name in columns}
+    named = isinstance(columns, Mapping)
     specs = []
-    for name, source in columns.items():
+    for name, source in columns.items() if named else ((_default_name(n), n) for n in columns):
         optional = source.endswith("?")
         kind = None
         if schema is not None and name in schema.names:
@@ -268,9 +267,10 @@ def _column_specs(columns, schema):
 
 
 def _default_name(source):
+    """What a column of a field is called; it has no dots."""
     source = source.removesuffix("?")
     member = re.search(r"(?:^|\.)json\.(.+)", source)
-    return member[1] if member else source
+    return (member[1] if member else source).replace(".", "_")
 
 
 def webdataset(

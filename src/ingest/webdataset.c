@@ -117,6 +117,17 @@ static enum lmn_status kind_of_type(struct lmn_webdataset *dataset,
     return LMN_OK;
 }
 
+const char *lmn__sample_column_name(struct lmn_webdataset *dataset, const char *field)
+{
+    char *name = lmn__arena_strndup(&dataset->arena, field, strlen(field));
+
+    for (char *at = name; at != NULL && *at != '\0'; at++) {
+        if (*at == '.')
+            *at = '_';
+    }
+    return name;
+}
+
 static enum lmn_status take_column(struct lmn_webdataset *dataset,
                                    const struct lmn_webdataset_column *given,
                                    struct lmn__sample_column *column, struct lmn_error *err)
@@ -137,12 +148,13 @@ static enum lmn_status take_column(struct lmn_webdataset *dataset,
         column->kind = LMN__SAMPLE_SHARD;
     else
         st = part_field(dataset, field, column, err);
-    column->name = column->member != NULL ? column->member : field;
-    if (st == LMN_OK && given->name != NULL) {
+    if (given->name != NULL)
         column->name = lmn__arena_strndup(&dataset->arena, given->name, strlen(given->name));
-        if (column->name == NULL)
-            st = lmn__arena_fail(&dataset->arena, "a column", err);
-    }
+    else
+        column->name = lmn__sample_column_name(dataset,
+                                               column->member != NULL ? column->member : field);
+    if (st == LMN_OK && column->name == NULL)
+        st = lmn__arena_fail(&dataset->arena, "a column", err);
     if (st == LMN_OK && given->type != NULL) {
         column->typed = true;
         st = lmn__arrow_schema_copy(given->type, &column->type, err);
@@ -152,9 +164,8 @@ static enum lmn_status take_column(struct lmn_webdataset *dataset,
     return st;
 }
 
-/* A member is read once: for one column, or for several of its JSON fields. */
-static enum lmn_status check_pair(const struct lmn__sample_column *a,
-                                  const struct lmn__sample_column *b, struct lmn_error *err)
+enum lmn_status lmn__sample_check_pair(const struct lmn__sample_column *a,
+                                       const struct lmn__sample_column *b, struct lmn_error *err)
 {
     if (strcmp(a->name, b->name) == 0)
         return lmn_fail(err, LMN_E_INVALID, "two columns are named \"%.100s\"", a->name);
@@ -186,7 +197,7 @@ static enum lmn_status take_columns(struct lmn_webdataset *dataset,
         dataset->column_count = i + 1;
         st = take_column(dataset, &options->column[i], &dataset->column[i], err);
         for (uint32_t k = 0; st == LMN_OK && k < i; k++)
-            st = check_pair(&dataset->column[k], &dataset->column[i], err);
+            st = lmn__sample_check_pair(&dataset->column[k], &dataset->column[i], err);
     }
     return st;
 }

@@ -58,6 +58,17 @@ struct lmn__sample_name {
 /* Part a member's name; false when it has no extension, or is meant for other readers. */
 bool lmn__sample_name(struct lmn__span name, struct lmn__sample_name *name_out);
 
+/* What a column of a field is called, which has no dots; in the dataset's arena. NULL: no memory. */
+const char *lmn__sample_column_name(struct lmn_webdataset *dataset, const char *field);
+
+/*
+ * May both be columns of one dataset? A member is read once: for one column, or for several of its
+ * JSON fields.
+ */
+LMN_MUST_USE enum lmn_status lmn__sample_check_pair(const struct lmn__sample_column *a,
+                                                    const struct lmn__sample_column *b,
+                                                    struct lmn_error *err);
+
 /* Is this the extension `text`, which is in lower case? */
 bool lmn__sample_is(struct lmn__span extension, const char *text);
 

@@ -311,22 +311,30 @@ static enum lmn_status add_columns(struct sampling *s, struct lmn_error *err)
 {
     struct lmn_webdataset *dataset = s->dataset;
     uint32_t count = 1;
+    enum lmn_status st = LMN_OK;
 
     dataset->column = lmn__arena_array(&dataset->arena, s->seen_count + 1, sizeof *dataset->column);
     if (dataset->column == NULL)
         return lmn__arena_fail(&dataset->arena, "columns", err);
     dataset->column[0] = (struct lmn__sample_column){ .name = "__key__", .kind = LMN__SAMPLE_KEY };
-    for (uint32_t i = 0; i < s->seen_count; i++) {
+    for (uint32_t i = 0; st == LMN_OK && i < s->seen_count; i++) {
+        struct lmn__sample_column *column = &dataset->column[count];
+
         if (s->seen[i].count * 2 < s->sample_count)
             continue;
-        dataset->column[count++] = (struct lmn__sample_column){
-            .name = s->seen[i].extension,
+        *column = (struct lmn__sample_column){
+            .name = lmn__sample_column_name(dataset, s->seen[i].extension),
             .extension = s->seen[i].extension,
             .kind = LMN__SAMPLE_BYTES,
         };
+        if (column->name == NULL)
+            return lmn__arena_fail(&dataset->arena, "columns", err);
+        for (uint32_t k = 0; st == LMN_OK && k < count; k++)
+            st = lmn__sample_check_pair(&dataset->column[k], column, err);
+        count++;
     }
     dataset->column_count = count;
-    return LMN_OK;
+    return st;
 }
 
 static enum lmn_status make_schema(struct sampling *s, struct lmn_error *err)

@@ -101,10 +101,12 @@ def test_columns_that_are_asked_for(tmp_path, shards):
         assert row["caption"] == json.loads(members["json"])["caption"]
         assert (row["image"], row["label"]) == (members["jpg"], int(members["cls"]))
     listed = leman.webdataset(tmp_path / "shards", columns=["json.width", "png?", "geojson.gz?"])
-    assert listed.schema.names == ["width", "png", "geojson.gz"]
+    assert listed.schema.names == ["width", "png", "geojson_gz"]
     typed = leman.webdataset(tmp_path / "shards", schema={"cls": pa.int8(), "JPG": pa.binary()})
     assert typed.schema.types == [pa.int8(), pa.binary()] and typed.schema.names == ["cls", "JPG"]
     assert len(pa.table(typed)) == 100
+    with pytest.raises(leman.InvalidError, match='two columns are named "seg_png"'):
+        leman.webdataset(tmp_path / "shards", columns=["seg.png?", "seg_png?"])
     with pytest.raises(leman.InvalidError, match="an empty list names no files"):
         leman.webdataset([])
     assert pa.table(listed).column("png").null_count == 100

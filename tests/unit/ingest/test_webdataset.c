@@ -100,6 +100,35 @@ static void test_webdataset__every_field_a_column(void **state)
     CHECK_EQ(live_allocations(), 0);
 }
 
+static void test_webdataset__fields_with_dots(void **state)
+{
+    struct lmn_webdataset_options options = { .bad = LMN_BAD_NULL };
+    struct lmn_webdataset_column both[] = { { .field = "seg.png" }, { .field = "seg_png" } };
+    struct lmn_webdataset *dataset;
+    char *dir = test_dir_make();
+    const char *shard = sample_shard(dir);
+    struct ArrowArrayStream stream;
+    struct ArrowSchema schema;
+    struct lmn_error err;
+
+    (void)state;
+    CHECK_STATUS(lmn_webdataset_open(test_env(), &shard, 1, &options, &dataset, &err), LMN_OK,
+                 &err);
+    CHECK_STATUS(lmn_webdataset_shard(dataset, 0, &stream, &err), LMN_OK, &err);
+    lmn_webdataset_close(dataset);
+    CHECK_STATUS(lmn__stream_schema(&stream, &schema, &err), LMN_OK, &err);
+    CHECK_STR(schema.children[4]->name, "seg_png");
+    schema.release(&schema);
+    stream.release(&stream);
+    options.column = both;
+    options.column_count = 2;
+    CHECK_STATUS(lmn_webdataset_open(test_env(), &shard, 1, &options, &dataset, &err),
+                 LMN_E_INVALID, &err);
+    CHECK_HAS(err.message, "two columns are named \"seg_png\"");
+    test_dir_remove(dir);
+    CHECK_EQ(live_allocations(), 0);
+}
+
 static void test_webdataset__columns_that_are_asked_for(void **state)
 {
     static const struct lmn_webdataset_column column[] = {
@@ -447,6 +476,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_webdataset__every_field_a_column),
+        cmocka_unit_test(test_webdataset__fields_with_dots),
         cmocka_unit_test(test_webdataset__columns_that_are_asked_for),
         cmocka_unit_test(test_webdataset__wrong_columns),
         cmocka_unit_test(test_webdataset__bad_input_as_asked),
