@@ -118,10 +118,16 @@ def run_groups(ray, start, numbers, tasks, heard):
 
 
 def end_tasks(ray, tasks):
-    """Cancel tasks, and wait until they are over: the same call may be made at once."""
-    for task in tasks:
+    """Cancel tasks, and wait until they are over: the same call may be made at once.
+
+    One that is over is not cancelled: while its end is being noted, Ray aborts the process.
+    """
+    if not tasks:
+        return
+    _, left = ray.wait(tasks, num_returns=len(tasks), timeout=0)
+    for task in left:
         ray.cancel(task)
-    ended, _ = ray.wait(tasks, num_returns=len(tasks), timeout=_END_SECONDS) if tasks else ([], [])
+    ended, _ = ray.wait(tasks, num_returns=len(tasks), timeout=_END_SECONDS)
     for task in ended:
         with contextlib.suppress(Exception):  # what Ray would print otherwise
             ray.get(task)
