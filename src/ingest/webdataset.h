@@ -58,7 +58,8 @@ struct lmn__sample_name {
 /* Part a member's name; false when it has no extension, or is meant for other readers. */
 bool lmn__sample_name(struct lmn__span name, struct lmn__sample_name *name_out);
 
-/* What a column of a field is called, which has no dots; in the dataset's arena. NULL: no memory. */
+/* What a column of a field is called, which has no dots; in the dataset's arena. NULL: no memory.
+ */
 const char *lmn__sample_column_name(struct lmn_webdataset *dataset, const char *field);
 
 /*
