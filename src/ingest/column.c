@@ -103,10 +103,13 @@ static enum lmn_status column_fill(const struct ArrowSchema *schema, struct lmn_
     if (ArrowSchemaViewInit(&view, schema->dictionary != NULL ? schema->dictionary : schema,
                             NULL) != NANOARROW_OK ||
         !set_kind(&view, column) ||
-        (schema->dictionary != NULL && column->kind != LMN__COLUMN_TEXT))
-        return lmn_fail(err, LMN_E_UNSUPPORTED,
-                        "field \"%.100s\": text cannot fill the type \"%s\"", column->name,
-                        schema->format);
+        (schema->dictionary != NULL && column->kind != LMN__COLUMN_TEXT)) {
+        char type[128];
+
+        ArrowSchemaToString(schema, type, sizeof type, true);
+        return lmn_fail(err, LMN_E_UNSUPPORTED, "field \"%.100s\": text cannot fill the type %s",
+                        column->name, type);
+    }
     column->type = ArrowTypeString(view.type);
     if (schema->dictionary != NULL) {
         column->dictionary = lmn__arena_alloc(arena, sizeof *column->dictionary);

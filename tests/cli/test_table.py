@@ -571,7 +571,7 @@ def test_create__maps_and_dictionaries(leman, tmp_path):
     file.write_text('{"m": {"a": "x"}}\n')
     fails(leman("create", tmp_path / "v", file, *options), 2, "value", "int16", "a string")
     options = ("--schema", "m dictionary<int8, int64>")
-    fails(leman("create", tmp_path / "v", file, *options), 2, '"m"', "text cannot fill")
+    fails(leman("create", tmp_path / "v", file, *options), 2, "text cannot fill", "<int64>")
     assert not (tmp_path / "v").exists()
 
 
