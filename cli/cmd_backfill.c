@@ -312,6 +312,7 @@ const struct command cmd_backfill = {
     "  --json                  say what was done as a JSON object\n"
     "\n"
     "exit codes: 0 done, 1 failed, 2 wrong usage or input, 3 done with failed rows, 4 stopped and\n"
-    "resumable, 5 held by another, 130 killed by a second Ctrl-C\n",
+    "resumable, 5 held by another, or a changed function without --on-change, 130 killed by a\n"
+    "second Ctrl-C\n",
     run
 };
