@@ -2,7 +2,7 @@
 /* Names that users of DataFusion know and that are no functions here, with the reason. */
 #include "expr/function.h"
 
-static const char lambda[] = "functions of functions (x -> ...) are not evaluated; a UDF does it";
+static const char lambda[] = LMN__NO_LAMBDA;
 static const char maps[] = "maps are neither made nor searched in expressions; a UDF does it";
 static const char zip[] = "lists are not put together item by item in expressions; a UDF does it";
 static const char unions[] = "tables have no unions";

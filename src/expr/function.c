@@ -74,8 +74,10 @@ static enum lmn_status no_function(struct lmn__binder *binder, const struct lmn_
 
     for (int i = 0; i < TABLE_COUNT; i++) {
         for (const struct lmn__function *function = tables[i];
-             function->name != NULL && count < NAMES_MAX; function++)
-            names[count++] = function->name;
+             function->name != NULL && count < NAMES_MAX; function++) {
+            if (function->name[0] >= 'a' && function->name[0] <= 'z') /* no operators */
+                names[count++] = function->name;
+        }
     }
     lmn__bind_near(syntax->name, names, count, near, sizeof near);
     return lmn__bind_fail(binder, syntax->place, LMN_E_NOT_FOUND, "there is no function %.64s()%s",

@@ -65,6 +65,9 @@ static enum lmn_status parse_binary(struct lmn__parser *parser, const char *cons
         uint32_t place = parser->token.place;
 
         st = lmn__parser_next(parser);
+        if (st == LMN_OK && *name == '-' && lmn__parser_at(parser, '>'))
+            st = lmn__text_fail(parser->lexer.text, place, parser->err, LMN_E_UNSUPPORTED,
+                                LMN__NO_LAMBDA);
         if (st == LMN_OK)
             st = next(parser, &pair[1]);
         if (st == LMN_OK)

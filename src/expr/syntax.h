@@ -48,6 +48,9 @@ enum lmn__compare {
     LMN__COMPARE_GE
 };
 
+/* Why x -> ... is no argument, wherever that is noticed. */
+#define LMN__NO_LAMBDA "functions of functions (x -> ...) are not evaluated; a UDF does it"
+
 /* A type as written: int, timestamp(3), decimal(10, 2). */
 struct lmn__type_name {
     const char *word; /* in lower case, words joined by one space */

@@ -80,6 +80,7 @@ static void test_functions__wrong_calls(void **state)
     CHECK_HAS(expr_values("lower(i64)"), "lower() takes a string here, not a value of type int64");
     CHECK_HAS(expr_values("lower(s, s)"), "lower() takes 1 argument, not 2");
     CHECK_HAS(expr_values("lowr(s)"), "there is no function lowr(); did you mean lower");
+    CHECK_HAS(expr_values("q(s)"), "there is no function q(), at character 1");
 }
 
 static void test_functions__like(void **state)

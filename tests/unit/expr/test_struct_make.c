@@ -67,6 +67,9 @@ static void test_struct_make__errors(void **state)
     CHECK_HAS(expr_values("array_scale(items, s)"), "expected a number, not a value of type");
     CHECK_HAS(expr_values("list_filter(items, 1)"),
               "there is no function list_filter(): functions of functions");
+    CHECK_HAS(
+        expr_values("array_transform(tags, x -> x + 1)"),
+        "functions of functions (x -> ...) are not evaluated; a UDF does it, at character 25");
     CHECK_HAS(expr_values("map_keys(info)"), "there is no function map_keys(): maps are neither");
     CHECK_HAS(expr_values("arrow_typofe(1)"), "did you mean arrow_typeof");
 }
