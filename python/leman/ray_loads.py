@@ -2,8 +2,9 @@
 """Generators that are loaded by tasks of a Ray cluster, as one version.
 
 A task writes the rows of some generators and commits nothing. What it has written is noted in the
-table's folder, so the same call goes on with the others after whatever has stopped it; the commit
-of all of it ends the notes. Files that are noted and never committed cleanup() removes.
+table's folder, so the same call goes on with the others after whatever has stopped it; the client
+that knows of the commit of all of it ends the notes. Files that are noted and never committed are
+removed by cleanup().
 """
 
 import contextlib
@@ -50,14 +51,18 @@ class Stage:
         return stage
 
 
-class Notes:
-    """The stages of one call of append_from(), in ``_leman/loads/<32 hexadecimal digits>/``."""
+def notes_name(table, sources):
+    """32 hexadecimal digits of a call of append_from()."""
+    asked = [str(table._branch), str(table.schema), contents_of(sources)]
+    return hashlib.sha256("\n".join(asked).encode()).hexdigest()[:32]
 
-    def __init__(self, table, sources):
-        asked = [str(table._branch), str(table.schema), contents_of(sources)]
-        name = hashlib.sha256("\n".join(asked).encode()).hexdigest()[:32]
+
+class Notes:
+    """The stages of one call of append_from(), in ``_leman/loads/<its name>/``."""
+
+    def __init__(self, table, name, count):
         self._folder = Path(table.path, "_leman", "loads", name)
-        self._count = len(sources)
+        self._count = count
 
     def read(self):
         """Stages that are noted; none of them has a generator of another."""
@@ -93,10 +98,10 @@ class Notes:
         shutil.rmtree(self._folder, ignore_errors=True)
 
 
-def run_groups(ray, start, numbers, tasks, heard):
+def run_groups(ray, start, numbers, tasks, group_seconds, heard):
     """Run `start(numbers)`, a task that gives a ``Stage``, for all numbers, `tasks` at once.
 
-    Small generators are run together, so that they share files: as many as take GROUP_SECONDS.
+    Small generators are run together, so that they share files: as many as take `group_seconds`.
     `heard` is called with each stage.
     """
     left, running, seconds = list(numbers), [], None
@@ -104,7 +109,7 @@ def run_groups(ray, start, numbers, tasks, heard):
         while left or running:
             while left and len(running) < tasks:
                 share = -(-len(left) // tasks)
-                fits = 1 if seconds is None else int(GROUP_SECONDS / max(seconds, 1e-3))
+                fits = 1 if seconds is None else int(group_seconds / max(seconds, 1e-3))
                 count = max(1, min(fits, share, GROUP_PARTS_MAX))
                 running.append(start(left[:count]))
                 del left[:count]
@@ -131,6 +136,16 @@ def end_tasks(ray, tasks):
     for task in ended:
         with contextlib.suppress(Exception):  # what Ray would print otherwise
             ray.get(task)
+
+
+def run_all(ray, start, count, tasks):
+    """Run `start(numbers)` for `count` numbers, dealt out to `tasks` tasks; what they give."""
+    running = [start(list(range(first, count, tasks))) for first in range(tasks)]
+    try:
+        return ray.get(running)
+    except BaseException:
+        end_tasks(ray, running)
+        raise
 
 
 def stage(table, source, numbers, options):

@@ -6,14 +6,13 @@ of it works through Ray Client (``ray://``) too.
 """
 
 from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import replace
 
-from leman import _core, shipping
-from leman.ingest import Generators, LoadResult, Source
+from leman import _core, ray_loads, shipping
+from leman.ingest import Generators, Source
 from leman.ray_admission import Need
 from leman.ray_engine import connect, look_around
-from leman.ray_loads import Notes, commit, end_tasks, run_groups, stage
+from leman.ray_loader import Load, causes, load_name, run
+from leman.ray_loads import Notes, notes_name
 from leman.ray_options import FileOptions, RayOptions, ReadOptions
 from leman.ray_sight import Place, marked
 
@@ -65,7 +64,7 @@ class RayRunner:
                 running.append(task.remote(source.reader(*found)))
             if not running:
                 return
-            with _causes(ray):
+            with causes(ray):
                 blocks = ray.get(running.pop(0))
             yield from blocks
 
@@ -95,54 +94,25 @@ class RayRunner:
                     f"a task of the cluster cannot take over {given!r}; give the function that "
                     "makes it, as [lambda: numbers(3)]"
                 )
-        notes = Notes(self._table, source.sources)
+        name = notes_name(self._table, source.sources)
+        notes = Notes(self._table, name, len(source.sources))
         if again:
             notes.clear()
-        before = notes.read()
-        known = {number for stage in before for number in stage.numbers}
-        left = [number for number in range(len(source.parts)) if number not in known]
-        stages = before + (self._stage(source, left, options, notes) if left else [])
-        if not commit(self._table, stages, is_noted=bool(before)):
-            return self.append_from(sources, again=True, **options)
-        notes.clear()
-        rows = sum(stage.result.rows for stage in stages)
-        counts = _sum([stage.result for stage in stages[len(before) :]])
-        counts = replace(counts, parts=len(source.parts), parts_before=len(known))
-        return replace(counts, commits=1 if rows else 0, rows_committed=rows)
+        made = {"notes": name, "group_seconds": ray_loads.GROUP_SECONDS}
+        result = self._load(source, options, **made)
+        notes.clear()  # until then the same call finds that all is there
+        return result
 
-    def _stage(self, source, numbers, options, notes):
-        """What tasks have written of these generators, noted as it comes."""
-        stages = []
-
-        def heard(stage):
-            notes.add(stage)
-            stages.append(stage)
-
-        with self._tasks(source, _stage_some, options) as (ray, start, most):
-            run_groups(ray, start, numbers, most, heard)
-        return stages
-
-    def _load(self, source, options):
-        count = len(source.parts)
-        with self._tasks(source, _load_some, options) as (ray, start, most):
-            tasks = [start(list(range(i, count, most))) for i in range(most)]
-            try:
-                return _sum(ray.get(tasks))
-            except BaseException:
-                end_tasks(ray, tasks)
-                raise
-
-    @contextmanager
-    def _tasks(self, source, call, options):
-        """(Ray, what starts a task for some parts of the source, how many at once)."""
+    def _load(self, source, options, **made):
         ray = _connect()
         most = min(len(source.parts), self._ray_options.max_parallelism)
         packed = shipping.pack_source(ray, self._table, source, most, self._path_map)
         options = self._file_options.write_options() | options
-        task = ray.remote(num_cpus=1, max_retries=0)(call)
         try:
-            with marked(self._table, self._path_map) as place, _causes(ray):
-                yield ray, lambda numbers: task.remote(place, packed, numbers, options), most
+            with marked(self._table, self._path_map) as place:
+                name = load_name(place, source, options | made)
+                load = Load(name, place, packed, len(source.parts), most, options, **made)
+                return run(ray, load)
         finally:
             self._table.refresh()
 
@@ -156,21 +126,6 @@ def _connect():
             f"a task needs {task.text()}, and none of the cluster's {len(nodes)} nodes has it"
         )
     return ray
-
-
-@contextmanager
-def _causes(ray):
-    """What a task has raised of Leman's is raised as it is; one that is lost is told as such."""
-    try:
-        yield
-    except ray.exceptions.RayTaskError as error:
-        cause = error.cause
-        raise cause if isinstance(cause, _core.LemanError) else error from None
-    except (ray.exceptions.WorkerCrashedError, ray.exceptions.NodeDiedError) as error:
-        reason = str(error).strip().splitlines()[0]
-        raise _core.UnavailableError(
-            f"a task was lost, and the same call goes on from there: {reason}"
-        ) from None
 
 
 def _source(table, options, path_map):
@@ -201,54 +156,6 @@ def _batches(tables, rows):
         kept = kept.slice(whole)
     if kept is not None and kept.num_rows:
         yield kept
-
-
-class _Some(Source):
-    """Some parts of a source."""
-
-    def __init__(self, source, numbers):
-        self._source, self._numbers = source, numbers
-        self.title = source.title
-
-    @property
-    def problems(self):
-        return self._source.problems
-
-    @property
-    def parts(self):
-        parts = self._source.parts
-        return [parts[number] for number in self._numbers]
-
-    @property
-    def schema(self):
-        return self._source.schema
-
-    def open(self, number):
-        return self._source.open(self._numbers[number])
-
-
-def _unpack(place, packed, numbers):
-    """On a node: the table, and some parts of a source."""
-    table = place.open_table()
-    return table, _Some(shipping.unpack_source(packed), numbers)
-
-
-def _load_some(place, packed, numbers, options):
-    """A task: load these parts of a source."""
-    table, source = _unpack(place, packed, numbers)
-    return table.append(source, max_parallelism=1, **options)
-
-
-def _stage_some(place, packed, numbers, options):
-    """A task: write these parts of a source, and commit nothing."""
-    table, source = _unpack(place, packed, numbers)
-    return stage(table, source, numbers, options)
-
-
-def _sum(results):
-    names = [name for name in LoadResult.__dataclass_fields__ if name != "problems"]
-    counts = {name: sum(getattr(result, name) for result in results) for name in names}
-    return LoadResult(**counts, problems=[p for result in results for p in result.problems])
 
 
 def ray_dataset(table, ray_options=None, read_options=None, path_map=None):

@@ -5,10 +5,10 @@ A task that loads reads a random number first, which was written in the table's 
 of a job do. One that reads compares the version that it finds with that of who has started it.
 """
 
+import contextlib
 import os
 import secrets
 import time
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -58,24 +58,32 @@ class Place:
             raise _blind(self.folder)
         return core
 
+    def is_seen(self):
+        """Is the number here that tells the table from others?"""
+        try:
+            return _nonces(self.folder).joinpath(self.nonce).exists()
+        except OSError:
+            return False
+
     def open_table(self):
         """In a task that loads: the newest version."""
         from leman.table import Table
 
-        try:
-            found = _nonces(self.folder).joinpath(self.nonce).exists()
-        except OSError:
-            found = False
-        if not found:
+        if not self.is_seen():
             raise _blind(self.folder)
         return Table._open(self.root, self.name, None, self.branch)
+
+    def forget(self):
+        """The number is read by nobody any more."""
+        with contextlib.suppress(OSError):
+            _nonces(self.folder).joinpath(self.nonce).unlink(missing_ok=True)
 
 
 def _nonces(folder):
     return Path(folder, "_leman", "loads")
 
 
-@contextmanager
+@contextlib.contextmanager
 def marked(table, path_map=None):
     """The ``Place`` of a table for tasks that load, while its folder holds a random number."""
     folder = _nonces(os.path.abspath(table.path))

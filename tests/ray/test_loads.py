@@ -151,21 +151,77 @@ CLIENT = """
 """
 
 
-def test_loads__go_on_after_a_kill(table, tmp_path, one_node):
-    """The driver is killed while a generator runs; another process makes the same call."""
+@pytest.fixture
+def client(table, tmp_path, one_node):
+    """Starts the program above; it is ended with the test."""
     address = one_node.get_runtime_context().gcs_address
     script = tmp_path / "client.py"
     code = CLIENT.format(folder=str(tmp_path), address=address, uri=table.uri)
     script.write_text(textwrap.dedent(code))
-    client = subprocess.Popen([sys.executable, str(script)])
-    wait_until(lambda: len(notes(table)) == 4, 90)
-    client.kill()
-    client.wait()
-    (tmp_path / "gate").touch()
-    subprocess.run([sys.executable, str(script)], check=True, timeout=120)
+    started = []
+
+    def start():
+        started.append(subprocess.Popen([sys.executable, str(script)]))
+        return started[-1]
+
+    yield start
+    for process in started:
+        process.kill()
+        process.wait()
+
+
+def loaders(ray):
+    found = ray.util.list_named_actors(all_namespaces=True)
+    return [actor["name"] for actor in found if actor["name"].startswith("leman-load-")]
+
+
+def check_one_version(table, folder):
     before = table.version
     table.refresh()
     assert table.version == before + 1
+    assert calls(folder) == [1, 1, 1, 1, 1]
+    check_loaded(table)
+
+
+def test_loads__go_on_without_their_client(table, tmp_path, one_node, client):
+    """The client is killed while a generator runs; its load ends, and the same call knows."""
+    first = client()
+    wait_until(lambda: len(notes(table)) == 4, 90)
+    first.kill()
+    first.wait()
+    (tmp_path / "gate").touch()
+    wait_until(lambda: len(leman.open(table.uri)) == SOURCES * ROWS, 90)
+    assert client().wait(120) == 0
+    check_one_version(table, tmp_path)
+    assert notes(table) == []
+    wait_until(lambda: loaders(one_node) == [], 60)
+    assert list(Path(table.path, "_leman/loads").glob("nonce-*")) == []
+
+
+def test_loads__the_same_call_meanwhile(table, tmp_path, one_node, client):
+    """Other processes make the same call while it runs, and wait for the same end."""
+    processes = [client()]
+    wait_until(lambda: len(notes(table)) == 4, 90)
+    processes += [client(), client()]
+    (name,) = loaders(one_node)
+    loader = one_node.get_actor(name, namespace="leman")
+    wait_until(lambda: one_node.get(loader.asked.remote()) == 3, 90)
+    processes.pop().kill()
+    (tmp_path / "gate").touch()
+    assert [process.wait(120) for process in processes] == [0, 0]
+    check_one_version(table, tmp_path)
+
+
+def test_loads__go_on_after_their_loader(table, tmp_path, one_node, client):
+    """The actor that drives it is killed: another one goes on with what is noted."""
+    process = client()
+    wait_until(lambda: len(notes(table)) == 4, 90)
+    (name,) = loaders(one_node)
+    one_node.kill(one_node.get_actor(name, namespace="leman"))
+    wait_until(lambda: calls(tmp_path)[3] == 2, 90)
+    (tmp_path / "gate").touch()
+    assert process.wait(120) == 0
+    table.refresh()
     assert calls(tmp_path) == [1, 1, 1, 2, 1]
     check_loaded(table)
 
