@@ -7,7 +7,8 @@
 #include "format/blob_writer.h"
 #include "format/checksum.h"
 
-enum { QUEUE_PER_THREAD = 2, THREADS_MAX = 64 };
+/* Pages of fewer bytes than ALONE_BYTES_MAX in all are made sooner than threads are started. */
+enum { QUEUE_PER_THREAD = 2, THREADS_MAX = 64, ALONE_BYTES_MAX = 256 << 10 };
 
 uint64_t lmn__writer_reserve(struct lmn_file_writer *writer, uint64_t bytes)
 {
@@ -150,6 +151,41 @@ static enum lmn_status enqueue(struct lmn_file_writer *writer, struct lmn__write
     return st;
 }
 
+static enum lmn_status start_threads(struct lmn_file_writer *writer, struct lmn_error *err)
+{
+    uint32_t threads = writer->thread_max;
+    enum lmn_status st = LMN_OK;
+
+    writer->queue_max = threads * QUEUE_PER_THREAD;
+    writer->thread = lmn__calloc(writer->env, threads, sizeof *writer->thread);
+    if (writer->thread == NULL)
+        return lmn__no_memory(err, "a writer's threads", threads * sizeof *writer->thread);
+    while (st == LMN_OK && writer->thread_count < threads) {
+        st = lmn__thread_start(writer->env, worker_main, writer,
+                               &writer->thread[writer->thread_count], err);
+        writer->thread_count += st == LMN_OK;
+    }
+    return writer->thread_count != 0 ? LMN_OK : st;
+}
+
+/* Take the job: to the workers, which begin with the first that is worth it, or at once. */
+static enum lmn_status give_job(struct lmn_file_writer *writer, struct lmn__write_job *job,
+                                struct lmn_error *err)
+{
+    enum lmn_status st = LMN_OK;
+
+    writer->alone_bytes += writer->thread_count == 0 ? job->shred.bytes : 0;
+    if (writer->thread_count == 0 && writer->thread_max > 1 &&
+        writer->alone_bytes >= ALONE_BYTES_MAX)
+        st = start_threads(writer, err);
+    if (st == LMN_OK && writer->thread_count != 0)
+        return enqueue(writer, job, err);
+    if (st == LMN_OK)
+        st = do_job(writer, job, &writer->scratch, err);
+    job_free(writer, job);
+    return st;
+}
+
 static enum lmn_status wait_for_workers(struct lmn_file_writer *writer, struct lmn_error *err)
 {
     enum lmn_status st;
@@ -194,11 +230,7 @@ static enum lmn_status close_page(struct lmn_file_writer *writer, struct lmn__wr
         return st;
     }
     lmn__shred_expect(&column->shred, &job->shred);
-    if (writer->thread_count != 0)
-        return enqueue(writer, job, err);
-    st = do_job(writer, job, &writer->scratch, err);
-    job_free(writer, job);
-    return st;
+    return give_job(writer, job, err);
 }
 
 static enum lmn_status write_column(struct lmn_file_writer *writer,
@@ -435,26 +467,6 @@ enum lmn_status lmn_file_writer_finish(struct lmn_file_writer *writer, uint64_t 
     return LMN_OK;
 }
 
-static enum lmn_status start_threads(struct lmn_file_writer *writer, uint32_t threads,
-                                     struct lmn_error *err)
-{
-    enum lmn_status st = LMN_OK;
-
-    threads = (uint32_t)lmn__min_u64(threads, THREADS_MAX);
-    if (threads <= 1)
-        return LMN_OK;
-    writer->queue_max = threads * QUEUE_PER_THREAD;
-    writer->thread = lmn__calloc(writer->env, threads, sizeof *writer->thread);
-    if (writer->thread == NULL)
-        return lmn__no_memory(err, "a writer's threads", threads * sizeof *writer->thread);
-    while (st == LMN_OK && writer->thread_count < threads) {
-        st = lmn__thread_start(writer->env, worker_main, writer,
-                               &writer->thread[writer->thread_count], err);
-        writer->thread_count += st == LMN_OK;
-    }
-    return writer->thread_count != 0 ? LMN_OK : st;
-}
-
 static enum lmn_status open_columns(struct lmn_file_writer *writer, struct lmn_error *err)
 {
     const struct lmn__write_plan *plan = &writer->plan;
@@ -539,11 +551,11 @@ enum lmn_status lmn_file_writer_open(struct lmn_store *store, const char *path,
     *writer_out = NULL;
     if (st != LMN_OK)
         return lmn__fail_within(err, st, "%.200s", path);
+    writer->thread_max = (uint32_t)lmn__min_u64(threads != 0 ? threads : writer->env->threads,
+                                                THREADS_MAX);
     st = lmn__draft_open(store, path, &writer->draft, err);
     if (st == LMN_OK)
         st = open_columns(writer, err);
-    if (st == LMN_OK)
-        st = start_threads(writer, threads != 0 ? threads : writer->env->threads, err);
     if (st != LMN_OK) {
         lmn_file_writer_abort(writer);
         return st;

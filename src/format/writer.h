@@ -2,9 +2,9 @@
 /*
  * writer.h - the inside of a file writer.
  *
- * The caller's thread shreds batches; full pages become jobs. With one thread a job is done at
- * once, with several it goes to a queue that workers empty: they encode the page, take the next
- * free place in the file and write it there.
+ * The caller's thread shreds batches; full pages become jobs. With one thread, or as long as the
+ * file is small, a job is done at once; with several it goes to a queue that workers empty: they
+ * encode the page, take the next free place in the file and write it there.
  */
 #ifndef LMN_FORMAT_WRITER_H
 #define LMN_FORMAT_WRITER_H
@@ -50,6 +50,8 @@ struct lmn_file_writer {
     uint32_t blob_count;         /* side files of blobs; their ids count from 1 */
     struct lmn__vec blob_named;  /* ids of those that have got their names */
 
+    uint32_t thread_max;
+    uint64_t alone_bytes;  /* of pages that were made without workers */
     uint32_t thread_count; /* 0: no workers */
     struct lmn__thread *thread;
     uint32_t queue_max;

@@ -8,6 +8,7 @@
 
 #include "arrays.h"
 #include "check.h"
+#include "format/writer.h"
 #include "stores.h"
 
 enum { ROWS = 5000 };
@@ -108,6 +109,30 @@ static void test_writer__zstd_comes_back(void **state)
 
     (void)state;
     check_options(&options, 1000);
+}
+
+/* To start threads takes longer than to make a few small pages. */
+static void test_writer__threads_begin_with_large_files(void **state)
+{
+    const struct lmn_file_writer_options options = { .encode = { .page_bytes_max = 4096 },
+                                                     .threads = 3 };
+    struct lmn_store *store = test_store_memory();
+    struct lmn_file_writer *writer;
+    struct ArrowArray few = sample.rows;
+    struct lmn_error err;
+
+    (void)state;
+    few.length = 100;
+    CHECK_OK(lmn_file_writer_open(store, "x.lance", &sample.schema, &options, &writer, &err));
+    CHECK_OK(lmn_file_writer_write(writer, &few, &err));
+    CHECK(lmn_file_writer_bytes(writer) != 0);
+    CHECK_EQ(writer->thread_count, 0);
+    for (int i = 0; i < 20; i++)
+        CHECK_OK(lmn_file_writer_write(writer, &sample.rows, &err));
+    CHECK_EQ(writer->thread_count, 3);
+    CHECK_OK(lmn_file_writer_finish(writer, NULL, &err));
+    lmn_store_release(store);
+    CHECK_EQ(live_allocations(), 0);
 }
 
 static void test_writer__no_rows(void **state)
@@ -213,6 +238,7 @@ int main(void)
     const struct CMUnitTest cases[] = {
         cmocka_unit_test(test_writer__rows_come_back),
         cmocka_unit_test(test_writer__zstd_comes_back),
+        cmocka_unit_test(test_writer__threads_begin_with_large_files),
         cmocka_unit_test(test_writer__no_rows),
         cmocka_unit_test(test_writer__aborted_leaves_no_file),
         cmocka_unit_test(test_writer__does_not_replace_unasked),
