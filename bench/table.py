@@ -148,8 +148,9 @@ def measure_take(folder, scale):
     random bytes. `pread` reads as many bytes at the same places of the same file, in the same order
     and with one thread. The limit is the most that {threads} threads of a C program read from
     random places of the file, through the system's cache or past it and without batches to wait
-    for; what is read past the cache is not there the next time. Before each part that is cold the
-    pages of the file are dropped."""
+    for; what is read past the cache is not there the next time. The ratio to pylance that the limit
+    has is the most that any reader could have there. Before each part that is cold the pages of the
+    file are dropped."""
     import lance
     import leman
     import numpy as np
@@ -212,16 +213,19 @@ def measure_take(folder, scale):
             before()
             got = reads.rows_per_second(path, threads, turn, TAKE_BATCHES, past)
             limit = max(limit, got / TAKE_BATCH)
-        numbers = [*(len(parts) / seconds for seconds in (mine, other, raw)), limit]
-        cells = [f"{number:,.0f} batches/s" for number in numbers]
-        lines.append([name, *cells, f"{other / mine:.1f}x", f"{raw / mine:.2f}"])
+        ours_rate, theirs_rate, raw_rate = (len(parts) / seconds for seconds in (mine, other, raw))
+        cells = [f"{rate:,.0f} batches/s" for rate in (ours_rate, theirs_rate, raw_rate, limit)]
+        ratios = [f"{rate / theirs_rate:.1f}x" for rate in (ours_rate, limit)]
+        shares = [f"{ours_rate / rate:.2f}" for rate in (raw_rate, limit)]
+        lines.append([name, *cells, *ratios, *shares])
     os.close(descriptor)
     *some, most = map(str, TAKE_LIMIT_THREADS)
     threads = f"{', '.join(some)} or {most}"
     about = measure_take.__doc__.format(
         rows=count, batch=TAKE_BATCH, size=TAKE_BYTES, threads=threads
     )
-    headings = ["take", "Leman", "pylance", "`pread`", "limit", "ratio", "Leman's share of `pread`"]
+    headings = ["take", "Leman", "pylance", "`pread`", "limit", "ratio", "the limit's ratio"]
+    headings += ["Leman's share of `pread`", "of the limit"]
     return about, table(headings, lines)
 
 
