@@ -19,7 +19,7 @@
 #include "base/math.h"
 #include "os/thread.h"
 
-enum { PREFETCH_BYTES_DEFAULT = 256 << 20, RING_PER_THREAD = 4, THREADS_MAX = 256 };
+enum { RING_PER_THREAD = 4, THREADS_MAX = 256 };
 
 struct slot {
     bool done;
@@ -341,7 +341,7 @@ enum lmn_status lmn__batches_open(struct lmn_env *env, const struct lmn__batch_s
     batches->batch_count = batches->locked.end = options->batch_count;
     batches->batch_bytes = options->batch_bytes;
     batches->prefetch_bytes_max = options->prefetch_bytes_max != 0 ? options->prefetch_bytes_max
-                                                                   : PREFETCH_BYTES_DEFAULT;
+                                                                   : LMN__PREFETCH_BYTES;
     batches->skip = options->offset;
     batches->left = options->limited ? options->limit : UINT64_MAX;
     if (!lmn__add_u64(batches->skip, batches->left, &batches->rows_needed))

@@ -35,7 +35,7 @@ struct lmn__batch_source {
 struct lmn__batches_options {
     uint64_t batch_count;
     uint64_t batch_bytes;        /* about, of one batch */
-    uint64_t prefetch_bytes_max; /* 0: 256 MiB */
+    uint64_t prefetch_bytes_max; /* 0: LMN__PREFETCH_BYTES */
     uint32_t threads;            /* 0: the environment's; 1: the consumer reads */
     bool limited;                /* at most `limit` rows ... */
     uint64_t limit;
@@ -55,7 +55,7 @@ LMN_MUST_USE enum lmn_status lmn__batches_open(struct lmn_env *env,
 LMN_MUST_USE enum lmn_status lmn__batches_next(struct ArrowArrayStream *stream,
                                                struct ArrowArray *array_out, struct lmn_error *err);
 
-/* Rows that a batch has by default, and bytes of one at most. */
-enum { LMN__BATCH_ROWS = 8192, LMN__BATCH_BYTES = 32 << 20 };
+/* Rows that a batch has by default, bytes of one at most, and bytes that are read ahead. */
+enum { LMN__BATCH_ROWS = 8192, LMN__BATCH_BYTES = 32 << 20, LMN__PREFETCH_BYTES = 256 << 20 };
 
 #endif

@@ -8,7 +8,7 @@
  */
 #include "table/scan.h"
 
-#include <string.h>
+#include <math.h>
 
 #include "base/error.h"
 #include "base/math.h"
@@ -96,23 +96,57 @@ static enum lmn_status add_pieces(struct planning *planning, struct lmn_error *e
     return LMN_OK;
 }
 
-/* What a row of the first piece takes, its blobs included unless a condition leaves most out. */
-static enum lmn_status first_row_bytes(struct lmn__scan *scan, double *bytes_out,
-                                       struct lmn_error *err)
+enum { CHOSEN_BATCHES_AHEAD = 4 };
+#define BATCH_BYTES_KNOWN_MAX 0x1p40 /* damaged files may claim more */
+
+/* What a row takes. */
+struct row_size {
+    double bytes;
+    double blob_bytes; /* that are read of the rows only which a condition has chosen */
+};
+
+static enum lmn_status first_row_size(struct lmn__scan *scan, struct row_size *size_out,
+                                      struct lmn_error *err)
 {
     struct lmn__scan_opened opened;
     uint64_t blob_bytes = 0;
     enum lmn_status st = lmn__scan_open_piece(scan, &scan->piece[0], true, &opened, err);
 
+    *size_out = (struct row_size){ 0 };
     if (st != LMN_OK)
         return st;
-    *bytes_out = (double)lmn__fragment_reader_row_bytes(opened.reader);
-    if (opened.rest != NULL)
-        *bytes_out += (double)lmn__fragment_columns_row_bytes(opened.rest);
-    else
+    size_out->bytes = (double)lmn__fragment_reader_row_bytes(opened.reader);
+    if (opened.rest != NULL) {
+        size_out->bytes += (double)lmn__fragment_columns_row_bytes(opened.rest);
+        st = lmn__fragment_columns_blob_bytes(opened.rest, &blob_bytes, err);
+        size_out->blob_bytes = (double)blob_bytes;
+    } else {
         st = lmn__fragment_reader_blob_bytes(opened.reader, &blob_bytes, err);
-    *bytes_out += (double)blob_bytes;
+        size_out->bytes += (double)blob_bytes;
+    }
     return st;
+}
+
+/*
+ * A condition leaves out most rows as a rule. So that it looks at many at once, blobs of those that
+ * it chooses may take more than a batch has else: a part of what is read ahead.
+ */
+static uint64_t rows_of_batch(const struct lmn_scan_options *options, struct row_size size)
+{
+    uint64_t rows_max = options->batch_rows_max != 0 ? options->batch_rows_max : LMN__BATCH_ROWS;
+    uint64_t ahead_max = options->prefetch_bytes_max != 0 ? options->prefetch_bytes_max
+                                                          : LMN__PREFETCH_BYTES;
+    double bytes_max = LMN__BATCH_BYTES, rows, chosen;
+    double chosen_max = (double)(ahead_max / CHOSEN_BATCHES_AHEAD);
+
+    if (options->batch_bytes_max != 0)
+        bytes_max = chosen_max = (double)options->batch_bytes_max;
+    rows = bytes_max / (size.bytes > 1 ? size.bytes : 1);
+    if (size.blob_bytes > 0) {
+        chosen = chosen_max / (size.bytes + size.blob_bytes);
+        rows = chosen < rows ? chosen : rows;
+    }
+    return rows < (double)rows_max ? lmn__max_u64((uint64_t)rows, 1) : rows_max;
 }
 
 /*
@@ -122,36 +156,34 @@ static enum lmn_status first_row_bytes(struct lmn__scan *scan, double *bytes_out
 static enum lmn_status cut_batches(struct lmn__scan *scan, const struct lmn_scan_options *options,
                                    uint64_t *batch_bytes_out, struct lmn_error *err)
 {
-    uint64_t bytes_max = options->batch_bytes_max != 0 ? options->batch_bytes_max
-                                                       : LMN__BATCH_BYTES;
-    uint64_t rows_max = options->batch_rows_max != 0 ? options->batch_rows_max : LMN__BATCH_ROWS;
     const struct lmn__fragment_info *first;
-    double row_bytes, share;
+    struct row_size size;
+    double most = 0;
     enum lmn_status st;
 
     *batch_bytes_out = 0;
     if (scan->piece_count == 0)
         return LMN_OK;
-    st = first_row_bytes(scan, &row_bytes, err);
+    st = first_row_size(scan, &size, err);
     if (st != LMN_OK)
         return st;
     first = &scan->snapshot->fragment[scan->piece[0].fragment];
-    share = first->bytes != 0 ? row_bytes * (double)first->row_count / (double)first->bytes : 0;
     for (uint64_t i = 0; i < scan->piece_count; i++) {
         struct lmn__scan_piece *piece = &scan->piece[i];
         const struct lmn__fragment_info *info = &scan->snapshot->fragment[piece->fragment];
-        double bytes = share > 0 && info->bytes != 0
-                           ? share * (double)info->bytes / (double)info->row_count
-                           : row_bytes;
-        double rows = (double)bytes_max / (bytes > 1 ? bytes : 1);
+        double scale = first->bytes != 0 && info->bytes != 0
+                           ? (double)info->bytes / (double)info->row_count /
+                                 ((double)first->bytes / (double)first->row_count)
+                           : 1;
+        struct row_size here = { scale * size.bytes, scale * size.blob_bytes };
 
-        piece->batch_rows = rows < (double)rows_max ? lmn__max_u64((uint64_t)rows, 1) : rows_max;
+        piece->batch_rows = rows_of_batch(options, here);
         piece->batch_first = scan->batch_count;
         piece->locked.batches_left = lmn__div_up(piece->row_count, piece->batch_rows);
         scan->batch_count += piece->locked.batches_left;
-        *batch_bytes_out = lmn__max_u64(*batch_bytes_out,
-                                        (uint64_t)(bytes * (double)piece->batch_rows));
+        most = fmax(most, (here.bytes + here.blob_bytes) * (double)piece->batch_rows);
     }
+    *batch_bytes_out = (uint64_t)fmin(most, BATCH_BYTES_KNOWN_MAX);
     return LMN_OK;
 }
 

@@ -115,13 +115,10 @@ static void test_table_blob__faults(void **state)
     lmn_store_release(store);
 }
 
-/* All rows in batches of about so many bytes; the most rows of a batch. */
-static enum lmn_status scan_blobs(struct lmn_store *store, uint64_t batch_bytes, int64_t *most_out,
-                                  uint64_t *rows_out, struct lmn_error *err)
+/* The rows that match, with their blobs; the most rows of a batch. */
+static enum lmn_status scan_blobs(struct lmn_store *store, struct lmn_scan_options options,
+                                  int64_t *most_out, uint64_t *rows_out, struct lmn_error *err)
 {
-    const struct lmn_scan_options options = { .blobs = LMN_BLOB_BYTES,
-                                              .threads = 1,
-                                              .batch_bytes_max = batch_bytes };
     struct ArrowArrayStream stream;
     struct lmn_table *table;
     enum lmn_status st = lmn_table_open(store, NULL, &table, err);
@@ -130,6 +127,8 @@ static enum lmn_status scan_blobs(struct lmn_store *store, uint64_t batch_bytes,
     *rows_out = 0;
     if (st != LMN_OK)
         return st;
+    options.blobs = LMN_BLOB_BYTES;
+    options.threads = 1;
     st = lmn_table_scan(table, &options, &stream, err);
     lmn_table_release(table);
     if (st != LMN_OK)
@@ -148,21 +147,50 @@ static enum lmn_status scan_blobs(struct lmn_store *store, uint64_t batch_bytes,
     return st;
 }
 
+static void check_batches(struct lmn_store *store, struct lmn_scan_options options,
+                          uint64_t rows_expected, int64_t most_expected)
+{
+    struct lmn_error err;
+    uint64_t rows;
+    int64_t most;
+
+    CHECK_STATUS(scan_blobs(store, options, &most, &rows, &err), LMN_OK, &err);
+    CHECK_EQ(rows, rows_expected);
+    CHECK(most >= 1 && most <= most_expected);
+}
+
 /* Batches of blobs are as large as others are, though columns have descriptors only. */
 static void test_table_blob__batches_are_bounded(void **state)
 {
-    uint64_t rows, all;
+    const char *const conditions[] = { NULL, "number >= 0 or number is null" };
     struct lmn_error err;
+    uint64_t all;
     int64_t most;
 
-    CHECK_STATUS(scan_blobs(*state, 1 << 30, &most, &all, &err), LMN_OK, &err);
-    CHECK_EQ(most, (int64_t)all);
-    CHECK_STATUS(scan_blobs(*state, 4 * BYTES, &most, &rows, &err), LMN_OK, &err);
-    CHECK_EQ(rows, all);
-    CHECK(most <= 8);
-    CHECK_STATUS(scan_blobs(*state, 1, &most, &rows, &err), LMN_OK, &err);
-    CHECK_EQ(rows, all);
-    CHECK_EQ(most, 1);
+    for (int i = 0; i < 2; i++) {
+        struct lmn_scan_options options = { .where = conditions[i], .batch_bytes_max = 1 << 30 };
+
+        CHECK_STATUS(scan_blobs(*state, options, &most, &all, &err), LMN_OK, &err);
+        CHECK_EQ(most, (int64_t)all);
+        options.batch_bytes_max = 4 * BYTES;
+        check_batches(*state, options, all, 8);
+        options.batch_bytes_max = 1;
+        check_batches(*state, options, all, 1);
+    }
+}
+
+/* Rows that a condition chooses may have more, but not without a bound. */
+static void test_table_blob__chosen_batches_are_bounded(void **state)
+{
+    struct lmn_scan_options options = { .where = "number >= 0 or number is null",
+                                        .prefetch_bytes_max = 16 * BYTES };
+    struct lmn_error err;
+    uint64_t all;
+    int64_t most;
+
+    CHECK_STATUS(scan_blobs(*state, (struct lmn_scan_options){ 0 }, &most, &all, &err), LMN_OK,
+                 &err);
+    check_batches(*state, options, all, 8);
 }
 
 static void test_table_blob__scan_faults(void **state)
@@ -177,7 +205,8 @@ static void test_table_blob__scan_faults(void **state)
         enum lmn_status st;
 
         fault_arm(FAULT_ALLOC | FAULT_STORE, nth);
-        st = scan_blobs(store, 4 * BYTES, &most, &rows, &err);
+        st = scan_blobs(store, (struct lmn_scan_options){ .batch_bytes_max = 4 * BYTES }, &most,
+                        &rows, &err);
         fired = fault_fired();
         fault_disarm();
         CHECK(st == LMN_OK || err.message[0] != '\0');
@@ -195,6 +224,7 @@ int main(void)
         CASE(test_table_blob__outlives_its_table),
         CASE(test_table_blob__faults),
         CASE(test_table_blob__batches_are_bounded),
+        CASE(test_table_blob__chosen_batches_are_bounded),
         CASE(test_table_blob__scan_faults),
     };
 
