@@ -4,8 +4,8 @@
 
 Workloads: scans and filters of many rows; shuffled takes of large rows, with the page cache warm
 and cold, beside plain reads of as many bytes; many small commits; a table of many fragments; an
-upsert into many rows. Sides take turns in one process, but for the upsert, whose memory is measured
-and which has a process for each side.
+upsert into many rows; memory. Sides take turns in one process, but for the last two, whose memory
+is measured and which have a process for each side.
 
     bench/table.py [--only NAME ...] [--scale 1.0] [--markdown]
 
@@ -137,6 +137,25 @@ def drop_pages(path):
             os.close(descriptor)
 
 
+def make_takes(path, count):
+    """A table of an int64 and random bytes."""
+    import lance
+    import numpy as np
+    import pyarrow as pa
+
+    rng = np.random.default_rng(5)
+    schema = pa.schema({"id": pa.int64(), "data": pa.binary()})
+
+    def batches():
+        for first in range(0, count, 1000):
+            ids = np.arange(first, min(first + 1000, count))
+            values = pa.array([rng.bytes(TAKE_BYTES) for _ in ids], pa.binary())
+            yield pa.record_batch({"id": ids, "data": values})
+
+    reader = pa.RecordBatchReader.from_batches(schema, batches())
+    lance.write_dataset(reader, path, data_storage_version="2.1")
+
+
 def data_file(path):
     """The only data file of a table."""
     (name,) = os.listdir(os.path.join(path, "data"))
@@ -161,15 +180,7 @@ def measure_take(folder, scale):
     count = int(TAKE_ROWS * scale)
     rng = np.random.default_rng(5)
 
-    def batches():
-        for first in range(0, count, 1000):
-            ids = np.arange(first, min(first + 1000, count))
-            values = pa.array([rng.bytes(TAKE_BYTES) for _ in ids], pa.binary())
-            yield pa.record_batch({"id": ids, "data": values})
-
-    schema = pa.schema({"id": pa.int64(), "data": pa.binary()})
-    reader = pa.RecordBatchReader.from_batches(schema, batches())
-    lance.write_dataset(reader, path, data_storage_version="2.1")
+    make_takes(path, count)
     ours, theirs = leman.open(path), lance.dataset(path)
     descriptor = os.open(data_file(path), os.O_RDONLY)
     step = os.path.getsize(data_file(path)) / count
@@ -375,6 +386,54 @@ def upsert_side(side, path, scale, turn):
     print(json.dumps([seconds, peak_bytes()]))
 
 
+def peak_side(side, work, path):
+    """Do the work; prints the peak of memory."""
+    import numpy as np
+
+    if side == "ours":
+        import leman
+
+        table = leman.open(path)
+    else:
+        import lance
+
+        table = lance.dataset(path)
+    where = "f < 0.1" if work == "filter" else None
+    if work == "take":
+        places = np.random.default_rng(3).permutation(table.count_rows())
+        for part in np.split(places, range(TAKE_BATCH, len(places), TAKE_BATCH)):
+            table.take(part)
+    elif work != "open":
+        batches = table.scan(where=where) if side == "ours" else table.to_batches(filter=where)
+        for _ in batches:
+            pass
+    print(peak_bytes())
+
+
+def measure_memory(folder, scale):
+    """The peak of memory of a process that opens a table of {rows:,} rows as those of the scans,
+    reads all of it in batches, or the lowest tenth by its float32; and of one that takes all of
+    {takes:,} rows of {size:,} bytes in random order, in batches of {batch}."""
+    import lance
+    from measure import table
+
+    rows, takes = int(SCAN_ROWS * scale), int(TAKE_ROWS * scale)
+    paths = [os.path.join(folder, name) for name in ("scan.lance", "take.lance")]
+    lance.write_dataset(make_rows(rows), paths[0], data_storage_version="2.1")
+    make_takes(paths[1], takes)
+    works = {"open": paths[0], "scan": paths[0], "filter": paths[0], "take": paths[1]}
+    lines = []
+    for work, path in works.items():
+        peaks = []
+        for side in ("ours", "theirs"):
+            command = [sys.executable, __file__, "--peak", side, work, path]
+            peaks.append(int(subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout))
+        cells = [f"{peak / 2**20:,.0f} MiB" for peak in peaks]
+        lines.append([work, *cells, f"{peaks[1] / peaks[0]:.1f}x"])
+    about = measure_memory.__doc__.format(rows=rows, takes=takes, size=TAKE_BYTES, batch=TAKE_BATCH)
+    return about, table(["work", "Leman", "pylance", "ratio"], lines)
+
+
 def measure_upsert(folder, scale):
     """{keys:,} keys, half of them there, into {rows:,} rows of an int64 key, a float32 and a short
     string. Each side has a process and a table of its own; memory is the peak of the process."""
@@ -409,6 +468,7 @@ WORKLOADS = {
     "commits": ("Small commits", measure_commits),
     "fragments": ("Many fragments", measure_fragments),
     "upsert": ("Upsert", measure_upsert),
+    "memory": ("Memory", measure_memory),
 }
 
 
@@ -426,7 +486,11 @@ def main():
     parser.add_argument("--scale", type=float, default=1.0, help="multiplies all counts")
     parser.add_argument("--markdown", action="store_true", help="print docs/bench/table.md")
     parser.add_argument("--upsert", nargs=3, help=argparse.SUPPRESS)
+    parser.add_argument("--peak", nargs=3, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
+    if arguments.peak:
+        peak_side(*arguments.peak)
+        return
     if arguments.upsert:
         side, path, turn = arguments.upsert
         upsert_side(side, path, arguments.scale, int(turn))
