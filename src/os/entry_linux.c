@@ -95,8 +95,10 @@ enum lmn_status lmn__entry_make_sealed(const char *path, bool executable,
         file_out->fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC,
                             executable ? SEALED_PROGRAM : SEALED);
     while (file_out->fd < 0 && errno == EINTR);
-    if (file_out->fd >= 0)
+    if (file_out->fd >= 0) {
+        lmn__file_count();
         return LMN_OK;
+    }
     if (errno == EEXIST)
         return lmn_fail_os(err, LMN_E_EXISTS, errno, "cannot make %s", path);
     return fail_path(err, "make", path);

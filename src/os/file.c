@@ -3,7 +3,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdatomic.h>
 #include <stdio.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -33,6 +35,20 @@ static enum lmn_status fail_errno_pair(struct lmn_error *err, int os_errno, cons
     return lmn_fail_os(err, status_of(os_errno), os_errno, "cannot %s %s to %s", verb, from, to);
 }
 
+static atomic_uint_fast64_t open_count;
+
+bool lmn__file_crowd(void)
+{
+    struct rlimit limit;
+
+    return getrlimit(RLIMIT_NOFILE, &limit) == 0 && atomic_load(&open_count) >= limit.rlim_cur / 2;
+}
+
+void lmn__file_count(void)
+{
+    atomic_fetch_add(&open_count, 1);
+}
+
 enum lmn_status lmn__file_open(const char *path, enum lmn__file_mode mode,
                                struct lmn__file *file_out, struct lmn_error *err)
 {
@@ -45,13 +61,16 @@ enum lmn_status lmn__file_open(const char *path, enum lmn__file_mode mode,
     while (file_out->fd < 0 && errno == EINTR);
     if (file_out->fd < 0)
         return fail_errno(err, errno, mode == LMN__FILE_CREATE ? "create" : "open", path);
+    lmn__file_count();
     return LMN_OK;
 }
 
 void lmn__file_close(struct lmn__file *file)
 {
-    if (file->fd >= 0)
+    if (file->fd >= 0) {
         close(file->fd);
+        atomic_fetch_sub(&open_count, 1);
+    }
     file->fd = -1;
 }
 

@@ -31,6 +31,15 @@ LMN_MUST_USE enum lmn_status lmn__file_open(const char *path, enum lmn__file_mod
 /* Close; says nothing of earlier writes: lmn__file_sync() does. */
 void lmn__file_close(struct lmn__file *file);
 
+/*
+ * Are half of the files that the process may have open open here? Then those who keep files for
+ * later should close some: the rest of the program needs its own.
+ */
+bool lmn__file_crowd(void);
+
+/* Count a file that this layer has opened; lmn__file_close() counts it off. */
+void lmn__file_count(void);
+
 LMN_MUST_USE enum lmn_status lmn__file_size(const struct lmn__file *file, const char *path,
                                             uint64_t *bytes_out, struct lmn_error *err);
 

@@ -12,6 +12,7 @@
  *
  * 1. An entry without a file is being opened; only entries with a file are in the list by age.
  * 2. At most open_max entries have a file. The oldest go first; who uses them keeps them open.
+ *    Where the process is short of files, one that nobody uses goes for each that is opened.
  * 3. Files are opened and released without the lock.
  */
 #include "table/file_set.h"
@@ -20,6 +21,7 @@
 #include "base/hash.h"
 #include "base/math.h"
 #include "format/page_cache.h"
+#include "os/file.h"
 #include "os/thread.h"
 
 enum { SLOT_COUNT = 256, CACHE_BYTES_MAX = 256 << 20 };
@@ -132,21 +134,36 @@ static void make_newest_locked(struct lmn__file_set *set, struct entry *entry)
     set->locked.newest = entry;
 }
 
-/* Take entries beyond open_max out, oldest first; a list by `next` of what is to be released. */
-static struct entry *evict_locked(struct lmn__file_set *set)
+/* Take an entry out and put it before `gone`, a list by `next` of what is to be released. */
+static struct entry *evict_locked(struct lmn__file_set *set, struct entry *entry,
+                                  struct entry *gone)
 {
-    struct entry *gone = NULL;
+    unlink_slot_locked(set, entry);
+    unlink_age_locked(set, entry);
+    entry->next = gone;
+    set->locked.open_count--;
+    return entry;
+}
 
-    while (set->locked.open_count > set->open_max) {
-        struct entry *oldest = set->locked.oldest;
+/* The oldest file that only the set has; NULL: there is none. Others get theirs with the lock. */
+static struct entry *find_unused_locked(struct lmn__file_set *set)
+{
+    struct entry *entry = set->locked.oldest;
 
-        unlink_slot_locked(set, oldest);
-        unlink_age_locked(set, oldest);
-        oldest->next = gone;
-        gone = oldest;
-        set->locked.open_count--;
-    }
-    return gone;
+    while (entry != NULL && atomic_load(&entry->file->reference_count) != 1)
+        entry = entry->newer;
+    return entry;
+}
+
+/* Make room behind an entry that came; a list as above. */
+static struct entry *make_room_locked(struct lmn__file_set *set)
+{
+    struct entry *gone = NULL, *unused;
+
+    while (set->locked.open_count > set->open_max)
+        gone = evict_locked(set, set->locked.oldest, gone);
+    unused = lmn__file_crowd() ? find_unused_locked(set) : NULL;
+    return unused != NULL ? evict_locked(set, unused, gone) : gone;
 }
 
 static void release_list(struct lmn__file_set *set, struct entry *gone)
@@ -193,7 +210,7 @@ static void settle(struct lmn__file_set *set, struct entry *entry, struct lmn_fi
         entry->file = lmn_file_acquire(file);
         make_newest_locked(set, entry);
         set->locked.open_count++;
-        gone = evict_locked(set);
+        gone = make_room_locked(set);
     } else {
         unlink_slot_locked(set, entry);
         entry->next = NULL;

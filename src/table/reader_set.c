@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A fragment is opened by the first thread that asks for it, without the lock; others that want the
- * same one wait on `opened`. When too many are open, a hand goes round over those that are and
- * closes the first that nobody uses and nobody has asked for since it last came by.
+ * same one wait on `opened`. When too many are open, or the process is short of files, a hand goes
+ * round over those that are and closes the first that nobody uses and nobody has asked for since it
+ * last came by.
  */
 #include "table/reader_set.h"
 
 #include <string.h>
 
 #include "base/error.h"
+#include "os/file.h"
 #include "table/scan.h"
 
 enum { OPEN_MAX = 1024 };
@@ -190,11 +192,12 @@ const struct lmn__projection *lmn__reader_set_projection(const struct lmn__reade
 static struct lmn__fragment_reader *evict_locked(struct lmn__reader_set *set)
 {
     struct lmn__fragment_reader *reader;
+    uint32_t count = set->locked.open_count;
 
-    if (set->locked.open_count < OPEN_MAX)
+    if (count < OPEN_MAX && !lmn__file_crowd())
         return NULL;
-    for (uint32_t i = 0; i < 2 * OPEN_MAX; i++) {
-        uint32_t hand = set->locked.hand++ % OPEN_MAX;
+    for (uint32_t i = 0; i < 2 * count; i++) {
+        uint32_t hand = set->locked.hand++ % count;
         struct slot *slot = &set->locked.slot[set->locked.open[hand]];
 
         if (slot->users != 0 || slot->asked) {

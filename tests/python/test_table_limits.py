@@ -120,6 +120,30 @@ def test_read_only_directory(path, tmp_path):
     assert files(tmp_path) == before
 
 
+# Each table has more files than the process may open, and the program needs some of its own.
+CROWDED = """
+import resource, sys
+import leman
+resource.setrlimit(resource.RLIMIT_NOFILE, (96, 96))
+tables = [leman.open(path) for path in sys.argv[1:]]
+for table in tables:
+    assert table.take(range(0, 120)).to_arrow()["id"].to_pylist() == list(range(120))
+    assert table.take(range(119, -1, -1), columns=["id"]).to_arrow().num_rows == 120
+    assert table.scan(where="id >= 20").to_arrow().num_rows == 100
+    assert table.delete("id % 7 = 0") == 18
+    assert not table.verify().findings
+own = [open("/dev/null") for _ in range(30)]
+"""
+
+
+def test_few_files_may_be_open(tmp_path):
+    paths = [str(tmp_path / f"{name}.lance") for name in "ab"]
+    for path in paths:
+        leman.create(path, {"id": range(120)}, max_rows_per_fragment=1)
+    done = subprocess.run([sys.executable, "-c", CROWDED, *paths], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
 def test_a_file_where_a_table_should_be(tmp_path):
     place = tmp_path / "t.lance"
     place.write_text("no table")
