@@ -171,7 +171,7 @@ def _array(name, values, kind):
 
 
 def _kind_of(name, schema):
-    if schema is None or name not in schema.names:
+    if schema is None or schema.get_field_index(name) < 0:
         return None
     kind = schema.field(name).type
     return None if isinstance(kind, pyarrow().BaseExtensionType) else kind
@@ -239,11 +239,12 @@ def _batches_of(item, schema):
 def _as_first(batches, schema):
     """The batches, each with the columns of the first, in the types of `schema`."""
     fits = {}
+    known = set(schema.names)
     for batch in batches:
         fit = fits.get(batch.schema)
         if fit is None:
             for name in batch.schema.names:
-                if name not in schema.names:
+                if name not in known:
                     raise _core.InvalidError(
                         f'column "{name}" is not in the first batch, which has: '
                         f"{', '.join(schema.names)}"
@@ -257,8 +258,9 @@ class _Fit:
 
     def __init__(self, given, wanted, fill):
         pa = pyarrow()
+        known = set(wanted.names)
         for name in given.names:
-            if name not in wanted.names:
+            if name not in known:
                 columns = ", ".join(wanted.names)
                 raise _core.InvalidError(
                     f'column "{name}" is not in the table, which has: {columns}'

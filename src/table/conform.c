@@ -92,15 +92,9 @@ static enum lmn_status make_schema(struct lmn__conform *conform, const struct lm
                                    const struct ArrowSchema *given, struct lmn_error *err)
 {
     struct lmn__projection projection;
-    const char **name = lmn__arena_array(&conform->arena, conform->column_count, sizeof *name);
-    enum lmn_status st;
+    enum lmn_status st = lmn__projection_init_nodes(
+        &projection, conform->env, schema, conform->column, conform->column_count, true, err);
 
-    if (name == NULL)
-        return lmn__arena_fail(&conform->arena, "a schema", err);
-    for (uint32_t i = 0; i < conform->column_count; i++)
-        name[i] = conform->column[i]->name;
-    st = lmn__projection_init(&projection, conform->env, schema, name, conform->column_count, true,
-                              err);
     if (st != LMN_OK)
         return st;
     st = lmn__projection_schema(&projection, &conform->schema, err);
