@@ -9,6 +9,9 @@
  */
 #include "table/manifest.h"
 
+#include <stdlib.h>
+#include <string.h>
+
 #include "base/error.h"
 #include "base/math.h"
 #include "store/object.h"
@@ -128,6 +131,30 @@ static enum lmn_status read_format(struct lmn__manifest *manifest, struct lmn_er
                     (int)lmn__min_u64(format->version.len, 20), format->version.data);
 }
 
+static int compare_names(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* Columns are found by their names, so no two have the same. */
+static enum lmn_status check_names(const struct lmn__schema *schema, struct lmn__arena *arena,
+                                   struct lmn_error *err)
+{
+    const char **name = lmn__arena_array(arena, schema->top_count, sizeof *name);
+    uint32_t count = 0;
+
+    if (name == NULL)
+        return lmn__arena_fail(arena, "the names of columns", err);
+    for (const struct lmn__node *node = schema->top; node != NULL; node = node->next)
+        name[count++] = node->name;
+    qsort(name, count, sizeof *name, compare_names);
+    for (uint32_t i = 1; i < count; i++) {
+        if (strcmp(name[i - 1], name[i]) == 0)
+            return lmn_fail(err, LMN_E_CORRUPT, "two columns have the name \"%.100s\"", name[i]);
+    }
+    return LMN_OK;
+}
+
 /* Decode the bytes in the block. */
 static enum lmn_status decode_manifest(struct lmn__manifest *manifest, uint64_t bytes,
                                        struct lmn_error *err)
@@ -145,6 +172,8 @@ static enum lmn_status decode_manifest(struct lmn__manifest *manifest, uint64_t 
     if (st == LMN_OK)
         st = lmn__schema_read(&schema, manifest->format_minor, &manifest->arena, &manifest->schema,
                               err);
+    if (st == LMN_OK)
+        st = check_names(&manifest->schema, &manifest->arena, err);
     manifest->schema.metadata = &manifest->pb.schema_metadata;
     return st;
 }

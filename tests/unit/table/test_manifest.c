@@ -276,6 +276,27 @@ static const struct flag flags[] = {
     { 1ull << 63, false, false, "feature flag 9223372036854775808, which" },
 };
 
+static void test_manifest__corrupt_columns_of_one_name(void **state)
+{
+    struct fixture fixture;
+    struct lmn__pb_manifest pb;
+    struct lmn__pb_schema_field *field;
+    struct lmn__span name;
+    struct lmn__buf buf;
+
+    (void)state;
+    setup(&fixture);
+    pb = bare(&fixture);
+    field = pb.fields.item;
+    name = field[2].name;
+    field[2].name = field[0].name;
+    encode(&pb, &buf);
+    check_refused(&fixture, buf.data, buf.len, LMN_E_CORRUPT, "two columns have the name \"id\"");
+    field[2].name = name;
+    lmn__buf_deinit(&buf);
+    teardown(&fixture);
+}
+
 static void test_manifest__flags(void **state)
 {
     struct fixture fixture;
@@ -470,6 +491,7 @@ int main(void)
         cmocka_unit_test(test_manifest__corrupt_place),
         cmocka_unit_test(test_manifest__corrupt_sections),
         cmocka_unit_test(test_manifest__corrupt_bytes),
+        cmocka_unit_test(test_manifest__corrupt_columns_of_one_name),
         cmocka_unit_test(test_manifest__flags),
         cmocka_unit_test(test_manifest__file_versions),
         cmocka_unit_test(test_manifest__branch_is_not_written),
