@@ -167,7 +167,7 @@ static enum lmn_status commit_fragments(struct load *load, struct lmn__pb_fragme
     bool again;
     enum lmn_status st = lmn__change_commit(load->table, &change, &again, err);
 
-    if (st != LMN_OK && st != LMN_E_IO)
+    if (st != LMN_OK && !change.may_stand)
         lmn__fragments_remove(load->table->store, fragment, count);
     return st;
 }

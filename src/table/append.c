@@ -149,7 +149,7 @@ enum lmn_status lmn__load_create(struct lmn_store *store, struct ArrowArrayStrea
         st = make_table(store, stream, options != NULL ? options : &defaults, &made, err);
     if (st == LMN_OK) {
         st = lmn__change_create(store, &made.change, table_out, err);
-        if (st != LMN_OK && st != LMN_E_IO)
+        if (st != LMN_OK && !made.change.may_stand)
             lmn__fragments_remove(store, made.change.added, made.change.added_count);
     }
     lmn__arena_deinit(&made.arena);
@@ -176,7 +176,7 @@ enum lmn_status lmn_table_overwrite(struct lmn_table *table, struct ArrowArraySt
     if (st == LMN_OK) {
         made.change.read_version = lmn_table_version(table);
         st = lmn__change_commit(table, &made.change, &again, err);
-        if (st != LMN_OK && st != LMN_E_IO)
+        if (st != LMN_OK && !made.change.may_stand)
             lmn__fragments_remove(table->store, made.change.added, made.change.added_count);
     }
     lmn__arena_deinit(&made.arena);
@@ -203,7 +203,7 @@ static enum lmn_status append_rows(struct lmn_table *table, const struct lmn__ma
                     &change.added, &change.added_count, err);
     if (st == LMN_OK && change.added_count != 0) {
         st = lmn__change_commit(table, &change, &again, err);
-        if (st != LMN_OK && st != LMN_E_IO)
+        if (st != LMN_OK && !change.may_stand)
             lmn__fragments_remove(table->store, change.added, change.added_count);
     }
     lmn__arena_deinit(&arena);

@@ -23,6 +23,7 @@ struct lmn__next {
     struct lmn__pb_transaction transaction;
     struct lmn__span index_section;
     bool again;          /* the change has to be made again */
+    bool may_stand;      /* the manifest may be there though putting it failed */
     char (*written)[64]; /* deletion files of this attempt */
     uint64_t written_count;
 };

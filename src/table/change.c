@@ -142,10 +142,12 @@ static enum lmn_status publish(struct lmn__next *next, bool plain, struct lmn__m
     }
     if (st == LMN_OK) {
         st = lmn__draft_write_at(&draft, 0, bytes.data, bytes.len, err);
-        if (st == LMN_OK)
+        if (st == LMN_OK) {
             st = lmn__draft_publish(&draft, LMN__PUBLISH_IF_ABSENT, !next->change->unsynced, err);
-        else
+            next->may_stand = st == LMN_E_IO;
+        } else {
             lmn__draft_abort(&draft);
+        }
     }
     if (st == LMN_OK && made_out != NULL &&
         lmn__manifest_from_bytes(next->env, (struct lmn__span){ bytes.data, bytes.len }, made_out,
@@ -156,7 +158,7 @@ static enum lmn_status publish(struct lmn__next *next, bool plain, struct lmn__m
 }
 
 /* One attempt on top of `base`; for *made_out see publish(). */
-static enum lmn_status attempt_commit(struct lmn_table *table, const struct lmn__change *change,
+static enum lmn_status attempt_commit(struct lmn_table *table, struct lmn__change *change,
                                       const struct lmn__manifest *base,
                                       const struct lmn__manifest *read,
                                       struct lmn__manifest **made_out, bool *again_out,
@@ -183,9 +185,9 @@ static enum lmn_status attempt_commit(struct lmn_table *table, const struct lmn_
     *again_out = next.again;
     if (st == LMN_OK)
         st = publish(&next, base->plain_name, made_out, err);
-    if (st != LMN_OK &&
-        st != LMN_E_IO) /* after a failed sync the manifest may stand there all the same */
+    if (st != LMN_OK && !next.may_stand)
         lmn__next_undo(&next);
+    change->may_stand = next.may_stand;
     lmn__manifest_release(restored);
     lmn__arena_deinit(&arena);
     return st;
@@ -212,7 +214,7 @@ static enum lmn_status read_base(struct lmn_table *table, const struct lmn__chan
                : st;
 }
 
-enum lmn_status lmn__change_commit(struct lmn_table *table, const struct lmn__change *change,
+enum lmn_status lmn__change_commit(struct lmn_table *table, struct lmn__change *change,
                                    bool *again_out, struct lmn_error *err)
 {
     struct lmn__manifest *read = NULL, *newest = NULL, *made = NULL;
@@ -220,7 +222,7 @@ enum lmn_status lmn__change_commit(struct lmn_table *table, const struct lmn__ch
     int64_t stamp = 0;
     enum lmn_status st = LMN_OK;
 
-    *again_out = false;
+    *again_out = change->may_stand = false;
     for (uint32_t attempt = 0; attempt < ATTEMPTS_MAX; attempt++) {
         st = lmn__table_newest(table, &newest, err);
         if (st == LMN_OK)
@@ -254,7 +256,7 @@ enum lmn_status lmn__change_commit(struct lmn_table *table, const struct lmn__ch
     return st == LMN_E_CONFLICT ? lmn__fail_within(err, st, "%.200s", table->store->name) : st;
 }
 
-enum lmn_status lmn__change_create(struct lmn_store *store, const struct lmn__change *change,
+enum lmn_status lmn__change_create(struct lmn_store *store, struct lmn__change *change,
                                    struct lmn_table **table_out, struct lmn_error *err)
 {
     struct lmn__arena arena;
@@ -268,6 +270,7 @@ enum lmn_status lmn__change_create(struct lmn_store *store, const struct lmn__ch
     st = lmn__next_build(&next, err);
     if (st == LMN_OK)
         st = publish(&next, false, NULL, err);
+    change->may_stand = st == LMN_OK || next.may_stand;
     lmn__arena_deinit(&arena);
     if (st == LMN_E_EXISTS)
         return lmn_fail(err, st, "%.300s is a table already", store->name);

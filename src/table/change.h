@@ -82,6 +82,7 @@ struct lmn__change {
     bool unsynced;
     uint64_t restored_version;
     const struct lmn__load_note *note; /* APPEND, OVERWRITE: parts of a load; may be NULL */
+    bool may_stand; /* out: the commit failed so late that it may be there; its files stay */
 };
 
 /*
@@ -93,9 +94,8 @@ struct lmn__change {
  * LMN_E_CONFLICT     others have changed the same things; the message names what
  * LMN_E_UNSUPPORTED  the table has a feature that writers must know and this library does not
  */
-LMN_MUST_USE enum lmn_status lmn__change_commit(struct lmn_table *table,
-                                                const struct lmn__change *change, bool *again_out,
-                                                struct lmn_error *err);
+LMN_MUST_USE enum lmn_status lmn__change_commit(struct lmn_table *table, struct lmn__change *change,
+                                                bool *again_out, struct lmn_error *err);
 
 /* One attempt of an operation at the version that its table stands at; answers as a commit does. */
 typedef enum lmn_status (*lmn__attempt_fn)(void *context, bool *again_out, struct lmn_error *err);
@@ -111,8 +111,7 @@ LMN_MUST_USE enum lmn_status lmn__change_make(struct lmn_table *table, lmn__atte
 /*
  * Make the first version of a table in `store`. LMN_E_EXISTS when there is one already.
  */
-LMN_MUST_USE enum lmn_status lmn__change_create(struct lmn_store *store,
-                                                const struct lmn__change *change,
+LMN_MUST_USE enum lmn_status lmn__change_create(struct lmn_store *store, struct lmn__change *change,
                                                 struct lmn_table **table_out,
                                                 struct lmn_error *err);
 

@@ -177,8 +177,7 @@ static enum lmn_status commit(struct compaction *compaction, const struct lmn__m
     if (compaction->count == 0)
         return LMN_OK;
     st = lmn__change_commit(compaction->table, &change, again_out, err);
-    /* After a failed sync the commit may stand all the same, so its files stay. */
-    compaction->committed = st == LMN_OK || st == LMN_E_IO;
+    compaction->committed = st == LMN_OK || change.may_stand;
     return st;
 }
 

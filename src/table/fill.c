@@ -408,8 +408,7 @@ enum lmn_status lmn__fill_commit(struct lmn__fill *fill, bool *again_out, struct
     st = list_fragments(fill, &arena, &change.replaced, err);
     if (st == LMN_OK) {
         st = lmn__change_commit(fill->table, &change, again_out, err);
-        /* After a failed sync the commit may stand all the same, so its files stay. */
-        if (st == LMN_OK || st == LMN_E_IO)
+        if (st == LMN_OK || change.may_stand)
             fill->done_count = 0;
     }
     lmn__arena_deinit(&arena);

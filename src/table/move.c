@@ -213,8 +213,7 @@ enum lmn_status lmn__move_commit(struct lmn__move *move, struct lmn__pb_u64s mod
     move->change.message = move->options->message;
     move->change.unsynced = move->options->unsynced;
     st = lmn__change_commit(move->table, &move->change, again_out, err);
-    /* After a failed sync the commit may stand all the same, so its files stay. */
-    if (st == LMN_OK || st == LMN_E_IO)
+    if (st == LMN_OK || move->change.may_stand)
         move->change.added_count = 0;
     return st;
 }

@@ -79,8 +79,7 @@ static enum lmn_status commit(struct upgrade *upgrade, const struct lmn__manifes
                                   .alone = true };
     enum lmn_status st = lmn__change_commit(upgrade->table, &change, again_out, err);
 
-    /* After a failed sync the commit may stand all the same, so its files stay. */
-    if (st == LMN_OK || st == LMN_E_IO)
+    if (st == LMN_OK || change.may_stand)
         upgrade->count = 0;
     return st;
 }

@@ -59,6 +59,45 @@ def test_full_disk(path, operation):
     assert len(table) == 1001
 
 
+# There is room for data, but not for what a commit writes last.
+COMMITTING = """
+import resource, signal, sys
+import leman
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+table = leman.open(sys.argv[1])
+resource.setrlimit(resource.RLIMIT_FSIZE, (3000, 3000))
+operations = {
+    "append": lambda: table.append({"id": [-1]}),
+    "delete": lambda: table.delete("id % 2 = 0"),
+    "update": lambda: table.update("id = 3", {"text": "'x'"}),
+    "upsert": lambda: table.upsert({"id": [3], "text": ["x"]}, on="id"),
+    "compact": lambda: table.compact(),
+    "add": lambda: table.add_columns({"more": "id + 1"}),
+}
+try:
+    operations[sys.argv[2]]()
+except leman.StoreError as error:
+    print(error)
+else:
+    sys.exit("it did not fail")
+"""
+
+
+@pytest.mark.parametrize("operation", ["append", "delete", "update", "upsert", "compact", "add"])
+def test_full_disk_at_the_commit(tmp_path, operation):
+    path = str(tmp_path / "t.lance")
+    table = leman.create(path, {"id": range(80), "text": ["x"] * 80}, max_rows_per_fragment=2)
+    table.delete("id in (7, 9)")
+    before, rows = files(path), table.to_arrow()
+    done = subprocess.run(
+        [sys.executable, "-c", COMMITTING, path, operation], capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    assert "File too large" in done.stdout and ".manifest" in done.stdout
+    assert files(path) == before
+    assert leman.open(path).to_arrow().equals(rows)
+
+
 # Root may write everywhere, but not without its capabilities, which a thread hands on to those that
 # it starts. (The header of capset() is a version and a process; the sets are empty.)
 READING = """
