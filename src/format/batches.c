@@ -4,7 +4,9 @@
  * batches in order and put them into a ring; the consumer takes them out in order.
  *
  *   - a batch may be claimed when it is less than `ring_count` ahead of the consumer, and the
- *     bytes waiting in the ring are below the limit (the batch the consumer waits for always may)
+ *     bytes waiting in the ring are below the limit (the batch the consumer waits for always may);
+ *     a batch counts as what it is estimated to take, and as what it takes once it is read, if that
+ *     is more
  *   - the first failure in order is what the consumer sees; it ends the stream
  *   - once the batches that are done, without a gap, hold all rows that the limit asks for, or a
  *     batch has failed, none behind them is claimed
@@ -15,6 +17,7 @@
 
 #include <errno.h>
 
+#include "arrow/share.h"
 #include "arrow/slice.h"
 #include "base/math.h"
 #include "os/thread.h"
@@ -23,6 +26,7 @@ enum { RING_PER_THREAD = 4, THREADS_MAX = 256 };
 
 struct slot {
     bool done;
+    uint64_t bytes; /* that it counts as */
     enum lmn_status status;
     struct lmn_error error;
     struct ArrowArray array;
@@ -32,7 +36,8 @@ struct batches {
     struct lmn_env *env; /* counted */
     struct lmn__batch_source source;
     uint64_t batch_count;
-    uint64_t batch_bytes; /* estimate of one batch in the ring */
+    uint64_t batch_bytes;      /* estimate of one batch in the ring */
+    struct ArrowSchema schema; /* of the batches; not set: their bytes are not known */
     uint64_t prefetch_bytes_max;
     uint64_t rows_needed;   /* offset and limit together */
     struct lmn_error error; /* what get_last_error tells */
@@ -52,6 +57,7 @@ struct batches {
     struct {
         uint64_t claimed;
         uint64_t wanted;  /* the batch the consumer waits for */
+        uint64_t bytes;   /* of batches that are claimed and not taken yet */
         uint64_t end;     /* no batch from here on is claimed */
         uint64_t counted; /* batches that are done, without a gap */
         uint64_t rows;    /* in them */
@@ -63,8 +69,16 @@ static bool has_room_locked(const struct batches *batches)
 {
     uint64_t ahead = batches->locked.claimed - batches->locked.wanted;
 
-    return ahead == 0 || (ahead < batches->ring_count &&
-                          ahead * batches->batch_bytes < batches->prefetch_bytes_max);
+    return ahead == 0 ||
+           (ahead < batches->ring_count && batches->locked.bytes < batches->prefetch_bytes_max);
+}
+
+/* What a batch that is read counts as. */
+static uint64_t bytes_of(const struct batches *batches, const struct ArrowArray *array)
+{
+    if (batches->schema.release == NULL || array->release == NULL)
+        return batches->batch_bytes;
+    return lmn__max_u64(batches->batch_bytes, lmn__array_bytes(array, &batches->schema));
 }
 
 /* Look at what is done behind the batches counted so far: is more needed? */
@@ -100,12 +114,15 @@ static void worker_main(void *context)
             continue;
         }
         index = batches->locked.claimed++;
+        batches->locked.bytes += batches->batch_bytes;
         slot = &batches->ring[index % batches->ring_count];
         lmn__mutex_unlock(&batches->mutex);
         slot->status = batches->source.read(batches->source.context, &scratch, index, &slot->array,
                                             &slot->error);
+        slot->bytes = bytes_of(batches, &slot->array);
         lmn__mutex_lock(&batches->mutex);
         slot->done = true;
+        batches->locked.bytes += slot->bytes - batches->batch_bytes;
         count_done_locked(batches);
         if (index == batches->locked.wanted)
             lmn__cond_wake_one(&batches->ready);
@@ -125,6 +142,7 @@ static enum lmn_status take_from_ring(struct batches *batches, struct ArrowArray
     st = slot->status;
     batches->error = slot->error;
     *array_out = slot->array;
+    batches->locked.bytes -= slot->bytes;
     *slot = (struct slot){ 0 };
     batches->locked.wanted++;
     lmn__cond_wake_all(&batches->room);
@@ -264,6 +282,8 @@ static void batches_free(struct batches *batches)
         free_ring(batches);
     }
     lmn__scratch_deinit(&batches->scratch);
+    if (batches->schema.release != NULL)
+        batches->schema.release(&batches->schema);
     lmn__free(env, batches);
     lmn_env_release(env);
 }
@@ -317,6 +337,9 @@ static enum lmn_status start_threads(struct batches *batches, uint32_t threads,
     threads = (uint32_t)lmn__min_u64(lmn__min_u64(threads, THREADS_MAX), batches->batch_count);
     if (threads <= 1 || batches->left == 0)
         return LMN_OK;
+    st = batches->source.schema(batches->source.context, &batches->schema, err);
+    if (st == LMN_E_NO_MEMORY)
+        return st;
     st = make_ring(batches, threads, err);
     while (st == LMN_OK && batches->thread_count < threads) {
         st = lmn__thread_start(batches->env, worker_main, batches,

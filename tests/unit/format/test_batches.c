@@ -153,6 +153,83 @@ static void test_batches__limit_stops_workers(void **state)
     }
 }
 
+/* Batches that are larger than they were said to be, and how far ahead of the consumer they are. */
+struct large {
+    atomic_uint_fast64_t taken, lead_max;
+};
+
+enum { LARGE_ROWS = 1000, LARGE_BATCHES = 500 };
+
+static enum lmn_status large_read(void *context, struct lmn__scratch *scratch, uint64_t index,
+                                  struct ArrowArray *array_out, struct lmn_error *err)
+{
+    struct large *large = context;
+    uint64_t lead = index - atomic_load(&large->taken), before = atomic_load(&large->lead_max);
+    struct lmn__builder root;
+    uint8_t *at;
+
+    (void)scratch;
+    while (lead > before && !atomic_compare_exchange_weak(&large->lead_max, &before, lead))
+        ;
+    CHECK_OK(lmn__builder_init(&root, test_env(), &batch_layout, err));
+    CHECK_OK(lmn__builder_add_valid(&root, LARGE_ROWS, err));
+    CHECK_OK(lmn__builder_add_valid(&root.child[0], LARGE_ROWS, err));
+    CHECK_OK(lmn__builder_extend(&root.child[0], LARGE_ROWS, &at, err));
+    memset(at, 0, (size_t)LARGE_ROWS * 8);
+    CHECK_OK(lmn__builder_finish(&root, array_out, err));
+    lmn__builder_deinit(&root);
+    return LMN_OK;
+}
+
+static void keep_schema(struct ArrowSchema *schema)
+{
+    schema->release = NULL;
+}
+
+static enum lmn_status large_schema(void *context, struct ArrowSchema *schema_out,
+                                    struct lmn_error *err)
+{
+    static struct ArrowSchema column = { .format = "l", .name = "n", .release = keep_schema };
+    static struct ArrowSchema *columns[] = { &column };
+
+    (void)context;
+    (void)err;
+    *schema_out = (struct ArrowSchema){
+        .format = "+s", .name = "", .n_children = 1, .children = columns, .release = keep_schema
+    };
+    return LMN_OK;
+}
+
+static void large_free(void *context)
+{
+    (void)context;
+}
+
+/* Two that wait, one in each thread's hands, and one that the consumer is about to count. */
+static void test_batches__ahead_by_what_they_take(void **state)
+{
+    struct large large = { 0 };
+    struct lmn__batch_source source = { &large, large_read, large_schema, large_free };
+    const struct lmn__batches_options options = {
+        .batch_count = LARGE_BATCHES, .batch_bytes = 1, .prefetch_bytes_max = 16000, .threads = 2
+    };
+    struct ArrowArrayStream stream;
+    struct ArrowArray array;
+    struct lmn_error err;
+
+    (void)state;
+    CHECK_OK(lmn__batches_open(test_env(), &source, &options, &stream, &err));
+    for (int i = 0; i < LARGE_BATCHES; i++) {
+        CHECK_OK(lmn__batches_next(&stream, &array, &err));
+        atomic_fetch_add(&large.taken, 1);
+        CHECK_EQ(array.length, LARGE_ROWS);
+        array.release(&array);
+    }
+    stream.release(&stream);
+    CHECK(atomic_load(&large.lead_max) <= 5);
+    CHECK_EQ(live_allocations(), 0);
+}
+
 /* The batches before the failure are seen, then the failure, again and again. */
 static void test_batches__failure_in_order(void **state)
 {
@@ -198,6 +275,7 @@ int main(void)
     const struct CMUnitTest cases[] = {
         cmocka_unit_test(test_batches__limit_and_offset),
         cmocka_unit_test(test_batches__limit_stops_workers),
+        cmocka_unit_test(test_batches__ahead_by_what_they_take),
         cmocka_unit_test(test_batches__failure_in_order),
         cmocka_unit_test(test_batches__released_early),
     };
