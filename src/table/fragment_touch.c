@@ -25,7 +25,10 @@ static enum lmn_status read_deletion(struct lmn__next *next,
     return st;
 }
 
-/* The rows that are deleted already and those of the change, together. */
+/*
+ * The rows that are deleted already and those of the change, together. A row that is in both may
+ * stand elsewhere now, with other values: others have updated it.
+ */
 static enum lmn_status unite_rows(struct lmn__next *next, const struct lmn__touched *touched,
                                   const struct lmn__pb_fragment *fragment,
                                   struct lmn__deletion *deletion_out, struct lmn_error *err)
@@ -34,8 +37,7 @@ static enum lmn_status unite_rows(struct lmn__next *next, const struct lmn__touc
 
     if (st == LMN_OK)
         st = lmn__deletion_reserve(deletion_out, next->env, fragment->row_count, err);
-    if (st == LMN_OK && lmn__deletion_unite(deletion_out, &touched->rows) &&
-        next->change->kind == LMN__CHANGE_MOVE)
+    if (st == LMN_OK && lmn__deletion_unite(deletion_out, &touched->rows))
         st = lmn__fragment_overtaken(next, fragment->id, "changed in the same rows", err);
     return st;
 }

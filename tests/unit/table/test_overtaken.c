@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Operations whose commit others overtake: what both did is there, or the later one is refused.
+ */
+#include <leman/leman.h>
+#include <string.h>
+
+#include "check.h"
+#include "keyed_rows.h"
+#include "stores.h"
+
+static const struct keyed_row base_row[] = {
+    { 1, 10, "one" }, { 2, 20, "two" }, { 3, 30, "three" }, { 4, 40, "four" }
+};
+enum { BASE_ROWS = sizeof base_row / sizeof base_row[0] };
+
+/* What others do while the manifest of an operation gets its name, once. */
+struct meanwhile {
+    struct lmn_store *inner;
+    void (*others)(struct lmn_table *table);
+    enum lmn__store_op op; /* before which they do it, in this folder */
+    const char *folder;
+};
+
+static enum lmn__fault_action intervene(void *context, enum lmn__store_op op, const char *path)
+{
+    struct meanwhile *meanwhile = context;
+    void (*others)(struct lmn_table *table) = meanwhile->others;
+    struct lmn_table *table;
+    struct lmn_error err;
+
+    if (op != meanwhile->op || others == NULL ||
+        strncmp(path, meanwhile->folder, strlen(meanwhile->folder)) != 0)
+        return LMN__FAULT_NONE;
+    meanwhile->others = NULL;
+    CHECK_STATUS(lmn_table_open(meanwhile->inner, NULL, &table, &err), LMN_OK, &err);
+    others(table);
+    lmn_table_release(table);
+    return LMN__FAULT_NONE;
+}
+
+/* A table of base_row whose next commit is overtaken. */
+static struct lmn_table *make_table(struct meanwhile *meanwhile,
+                                    void (*others)(struct lmn_table *table))
+{
+    struct lmn_store *store;
+    struct lmn_table *table;
+    struct lmn_error err;
+
+    *meanwhile = (struct meanwhile){ .inner = test_store_memory(),
+                                     .op = LMN__OP_LINK,
+                                     .folder = "_versions/" };
+    lmn_table_release(keyed_table(meanwhile->inner, base_row, BASE_ROWS, NULL));
+    CHECK_OK(lmn__store_open_fault(meanwhile->inner, intervene, meanwhile, &store, &err));
+    CHECK_STATUS(lmn_table_open(store, NULL, &table, &err), LMN_OK, &err);
+    lmn_store_release(store);
+    meanwhile->others = others;
+    return table;
+}
+
+static void free_table(struct lmn_table *table, struct meanwhile *meanwhile)
+{
+    CHECK(meanwhile->others == NULL);
+    lmn_table_release(table);
+    lmn_store_release(meanwhile->inner);
+}
+
+static void update_two(struct lmn_table *table)
+{
+    static const struct lmn_assignment more = { "value", "value + 1" };
+    struct lmn_error err;
+
+    CHECK_STATUS(lmn_table_update(table, "id = 2", &more, 1, NULL, &err), LMN_OK, &err);
+}
+
+static void delete_two(struct lmn_table *table)
+{
+    struct lmn_error err;
+
+    CHECK_STATUS(lmn_table_delete(table, "id = 2", NULL, &err), LMN_OK, &err);
+}
+
+/* The row stands elsewhere now, and is deleted there. */
+static void test_overtaken__delete_finds_a_row_that_was_updated(void **state)
+{
+    static const struct keyed_row left[] = { { 1, 10, "one" }, { 4, 40, "four" } };
+    struct meanwhile meanwhile;
+    struct lmn_table *table = make_table(&meanwhile, update_two);
+    struct lmn_error err;
+    uint64_t count;
+
+    (void)state;
+    CHECK_STATUS(lmn_table_delete(table, "id = 2 or id = 3", &count, &err), LMN_OK, &err);
+    CHECK_EQ(count, 2);
+    keyed_check(table, left, 2);
+    free_table(table, &meanwhile);
+}
+
+/* A row that is not to be deleted any more stays. */
+static void test_overtaken__delete_leaves_a_row_that_is_other_now(void **state)
+{
+    static const struct keyed_row left[] = { { 1, 10, "one" },
+                                             { 2, 21, "two" },
+                                             { 4, 40, "four" } };
+    struct meanwhile meanwhile;
+    struct lmn_table *table = make_table(&meanwhile, update_two);
+    struct lmn_error err;
+    uint64_t count;
+
+    (void)state;
+    CHECK_STATUS(lmn_table_delete(table, "value = 20 or value = 30", &count, &err), LMN_OK, &err);
+    CHECK_EQ(count, 1);
+    keyed_check(table, left, 3);
+    free_table(table, &meanwhile);
+}
+
+/* What others have deleted is not counted once more. */
+static void test_overtaken__delete_counts_its_own_rows(void **state)
+{
+    static const struct keyed_row left[] = { { 1, 10, "one" }, { 4, 40, "four" } };
+    struct meanwhile meanwhile;
+    struct lmn_table *table = make_table(&meanwhile, delete_two);
+    struct lmn_error err;
+    uint64_t count;
+
+    (void)state;
+    CHECK_STATUS(lmn_table_delete(table, "id = 2 or id = 3", &count, &err), LMN_OK, &err);
+    CHECK_EQ(count, 1);
+    keyed_check(table, left, 2);
+    free_table(table, &meanwhile);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_overtaken__delete_finds_a_row_that_was_updated),
+        cmocka_unit_test(test_overtaken__delete_leaves_a_row_that_is_other_now),
+        cmocka_unit_test(test_overtaken__delete_counts_its_own_rows),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
