@@ -36,26 +36,89 @@ static bool file_has_field(const struct lmn__pb_fragment *fragment, int32_t id)
     return false;
 }
 
-/* Columns that others have added since may be missing in rows that are appended, if nullable. */
-static enum lmn_status check_appended(struct lmn__next *next, struct lmn_error *err)
+static const struct lmn__node *node_of(const struct lmn__schema *schema, int32_t id)
+{
+    for (uint32_t i = 0; i < schema->node_count; i++) {
+        if (schema->node[i].field->id == id)
+            return &schema->node[i];
+    }
+    return NULL;
+}
+
+static bool same_path(const struct lmn__node *a, const struct lmn__node *b)
+{
+    while (a != NULL && b != NULL && strcmp(a->name, b->name) == 0) {
+        a = a->parent;
+        b = b->parent;
+    }
+    return a == NULL && b == NULL;
+}
+
+static bool has_path(const struct lmn__schema *schema, const struct lmn__node *node)
+{
+    for (uint32_t i = 0; i < schema->node_count; i++) {
+        if (same_path(&schema->node[i], node))
+            return true;
+    }
+    return false;
+}
+
+/*
+ * Do values that were written for a field still have their place? One that is dropped needs none.
+ * A column of another type has its name and another id. The id of one that was dropped may be that
+ * of a column which was added behind it.
+ */
+static bool takes_values(const struct lmn__next *next, const struct lmn__node *then)
 {
     const struct lmn__schema *schema = &next->base->schema;
+    const struct lmn__node *now = node_of(schema, then->field->id);
+    struct lmn__span a, b;
+
+    if (now == NULL)
+        return !has_path(schema, then);
+    a = then->field->logical_type;
+    b = now->field->logical_type;
+    return a.len == b.len && memcmp(a.data, b.data, a.len) == 0 &&
+           (now->field->nullable || !then->field->nullable) &&
+           (same_path(now, then) || !next->merged);
+}
+
+static enum lmn_status check_fragment(const struct lmn__next *next,
+                                      const struct lmn__pb_fragment *added, struct lmn_error *err)
+{
+    const struct lmn__schema *base = &next->base->schema, *read = &next->read->schema;
+    unsigned long long version = next->change->read_version;
+
+    for (uint32_t i = 0; i < base->node_count; i++) {
+        const struct lmn__node *node = &base->node[i];
+
+        if (node->kind == LMN__NODE_LEAF && node->parent == NULL && !node->field->nullable &&
+            !file_has_field(added, node->field->id))
+            return lmn_fail(err, LMN_E_CONFLICT,
+                            "column \"%.100s\", which has no nulls, was added since version %llu",
+                            node->name, version);
+    }
+    for (uint32_t i = 0; i < read->node_count; i++) {
+        const struct lmn__node *node = &read->node[i];
+
+        if (file_has_field(added, node->field->id) && !takes_values(next, node))
+            return lmn_fail(err, LMN_E_CONFLICT,
+                            "column \"%.100s\" is another one since version %llu", node->name,
+                            version);
+    }
+    return LMN_OK;
+}
+
+/* Columns that others have added since may be missing in rows that are appended, if nullable. */
+static enum lmn_status check_appended(const struct lmn__next *next, struct lmn_error *err)
+{
+    enum lmn_status st = LMN_OK;
 
     if (next->read == next->base)
         return LMN_OK;
-    for (uint64_t i = 0; i < next->change->added_count; i++) {
-        for (uint32_t k = 0; k < schema->node_count; k++) {
-            const struct lmn__node *node = &schema->node[k];
-
-            if (node->kind == LMN__NODE_LEAF && node->parent == NULL && !node->field->nullable &&
-                !file_has_field(&next->change->added[i], node->field->id))
-                return lmn_fail(err, LMN_E_CONFLICT,
-                                "column \"%.100s\", which has no nulls, was added since version "
-                                "%llu",
-                                node->name, (unsigned long long)next->change->read_version);
-        }
-    }
-    return LMN_OK;
+    for (uint64_t i = 0; st == LMN_OK && i < next->change->added_count; i++)
+        st = check_fragment(next, &next->change->added[i], err);
+    return st;
 }
 
 /* The largest field id that a list of fields has. */

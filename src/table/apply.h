@@ -18,6 +18,7 @@ struct lmn__next {
     const struct lmn__manifest *read;     /* the version the change was made against */
     const struct lmn__manifest *restored; /* RESTORE */
     const struct lmn__change *change;
+    bool merged; /* others have added columns since the version that was read */
 
     struct lmn__pb_manifest pb;
     struct lmn__pb_transaction transaction;

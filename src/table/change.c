@@ -61,14 +61,25 @@ enum lmn_status lmn__change_make(struct lmn_table *table, lmn__attempt_fn attemp
     return st;
 }
 
-/* Check the change against versions (checked, newest]. */
-static enum lmn_status check_versions(struct lmn_table *table, const struct lmn__change *change,
-                                      const struct lmn__manifest *newest, uint64_t checked,
-                                      bool *again_out, struct lmn_error *err)
+/* A change on its way into the table. */
+struct commit {
+    struct lmn_table *table;
+    struct lmn__change *change;
+    struct lmn__manifest *read;   /* the version that the change was made against */
+    struct lmn__manifest *newest; /* what it is made to fit */
+    struct lmn__manifest *made;   /* see publish() */
+    uint64_t checked;             /* versions since `read` that it fits */
+    bool merged;                  /* one of them has added columns */
+};
+
+/* Check the change against the versions up to the newest. */
+static enum lmn_status check_versions(struct commit *commit, bool *again_out, struct lmn_error *err)
 {
+    struct lmn_table *table = commit->table;
+    const struct lmn__manifest *newest = commit->newest;
     enum lmn_status st = LMN_OK;
 
-    for (uint64_t v = checked + 1; st == LMN_OK && v <= newest->pb.version; v++) {
+    for (uint64_t v = commit->checked + 1; st == LMN_OK && v <= newest->pb.version; v++) {
         struct lmn__manifest *manifest = NULL;
         struct lmn__pb_transaction transaction;
         struct lmn__arena arena;
@@ -84,11 +95,14 @@ static enum lmn_status check_versions(struct lmn_table *table, const struct lmn_
             *again_out = true;
             st = lmn_fail(err, LMN_E_CONFLICT, "what version %" PRIu64 " did is not known", v);
         } else if (st == LMN_OK) {
-            st = lmn__conflict_check(change, &transaction, v, again_out, err);
+            st = lmn__conflict_check(commit->change, &transaction, v, again_out, err);
+            commit->merged |= transaction.merge != NULL;
         }
         lmn__manifest_release(manifest);
         lmn__arena_deinit(&arena);
     }
+    if (st == LMN_OK)
+        commit->checked = newest->pb.version;
     return st;
 }
 
@@ -157,34 +171,33 @@ static enum lmn_status publish(struct lmn__next *next, bool plain, struct lmn__m
     return st;
 }
 
-/* One attempt on top of `base`; for *made_out see publish(). */
-static enum lmn_status attempt_commit(struct lmn_table *table, struct lmn__change *change,
-                                      const struct lmn__manifest *base,
-                                      const struct lmn__manifest *read,
-                                      struct lmn__manifest **made_out, bool *again_out,
-                                      struct lmn_error *err)
+/* One attempt on top of the newest version. */
+static enum lmn_status attempt_commit(struct commit *commit, bool *again_out, struct lmn_error *err)
 {
+    struct lmn_table *table = commit->table;
+    struct lmn__change *change = commit->change;
+    bool plain = commit->newest->plain_name;
     struct lmn__arena arena;
     struct lmn__next next = { .env = table->env,
                               .store = table->store,
                               .files = table->files,
                               .arena = &arena,
-                              .base = base,
-                              .read = read,
-                              .change = change };
+                              .base = commit->newest,
+                              .read = commit->read,
+                              .change = change,
+                              .merged = commit->merged };
     struct lmn__manifest *restored = NULL;
     enum lmn_status st = LMN_OK;
 
     lmn__arena_init(&arena, table->env, 0);
     if (change->kind == LMN__CHANGE_RESTORE)
-        st = lmn__table_read_version(table, change->restored_version, base->plain_name, &restored,
-                                     err);
+        st = lmn__table_read_version(table, change->restored_version, plain, &restored, err);
     next.restored = restored;
     if (st == LMN_OK)
         st = lmn__next_build(&next, err);
     *again_out = next.again;
     if (st == LMN_OK)
-        st = publish(&next, base->plain_name, made_out, err);
+        st = publish(&next, plain, &commit->made, err);
     if (st != LMN_OK && !next.may_stand)
         lmn__next_undo(&next);
     change->may_stand = next.may_stand;
@@ -194,62 +207,62 @@ static enum lmn_status attempt_commit(struct lmn_table *table, struct lmn__chang
 }
 
 /* The version that the change was made against; it may have been cleaned away since. */
-static enum lmn_status read_base(struct lmn_table *table, const struct lmn__change *change,
-                                 struct lmn__manifest *newest, struct lmn__manifest **read_out,
-                                 bool *again_out, struct lmn_error *err)
+static enum lmn_status read_base(struct commit *commit, bool *again_out, struct lmn_error *err)
 {
+    uint64_t version = commit->change->read_version;
     enum lmn_status st;
 
-    if (newest->pb.version == change->read_version) {
-        *read_out = lmn__manifest_acquire(newest);
+    if (commit->read != NULL)
+        return LMN_OK;
+    if (commit->newest->pb.version == version) {
+        commit->read = lmn__manifest_acquire(commit->newest);
         return LMN_OK;
     }
-    st = lmn__table_read_version(table, change->read_version, newest->plain_name, read_out, err);
+    st = lmn__table_read_version(commit->table, version, commit->newest->plain_name, &commit->read,
+                                 err);
     *again_out = st == LMN_E_NOT_FOUND;
     return *again_out
                ? lmn_fail(err, LMN_E_CONFLICT,
                           "version %" PRIu64 ", which this write began with, was cleaned up before "
                           "it ended: nothing is changed, make it again",
-                          change->read_version)
+                          version)
                : st;
 }
 
 enum lmn_status lmn__change_commit(struct lmn_table *table, struct lmn__change *change,
                                    bool *again_out, struct lmn_error *err)
 {
-    struct lmn__manifest *read = NULL, *newest = NULL, *made = NULL;
-    uint64_t checked = change->read_version;
+    struct commit commit = { .table = table, .change = change, .checked = change->read_version };
     int64_t stamp = 0;
     enum lmn_status st = LMN_OK;
 
     *again_out = change->may_stand = false;
     for (uint32_t attempt = 0; attempt < ATTEMPTS_MAX; attempt++) {
-        st = lmn__table_newest(table, &newest, err);
+        st = lmn__table_newest(table, &commit.newest, err);
         if (st == LMN_OK)
-            st = lmn__manifest_check_writable(newest, err);
-        if (st == LMN_OK && read == NULL)
-            st = read_base(table, change, newest, &read, again_out, err);
+            st = lmn__manifest_check_writable(commit.newest, err);
         if (st == LMN_OK)
-            st = check_versions(table, change, newest, checked, again_out, err);
+            st = read_base(&commit, again_out, err);
+        if (st == LMN_OK)
+            st = check_versions(&commit, again_out, err);
         if (st == LMN_OK) {
-            checked = newest->pb.version;
             stamp = lmn__versions_stamp(table->store);
-            st = attempt_commit(table, change, newest, read, &made, again_out, err);
+            st = attempt_commit(&commit, again_out, err);
         }
         if (st != LMN_E_EXISTS)
             break;
         lmn__table_clear_tip(table);
-        lmn__manifest_release(newest);
-        newest = NULL;
+        lmn__manifest_release(commit.newest);
+        commit.newest = NULL;
         wait_a_little(attempt);
     }
     if (st == LMN_E_EXISTS)
         st = lmn_fail(err, LMN_E_CONFLICT, "%d attempts to commit were each overtaken",
                       ATTEMPTS_MAX);
-    lmn__manifest_release(read);
-    lmn__manifest_release(newest);
-    if (made != NULL)
-        lmn__table_advance(table, made, stamp);
+    lmn__manifest_release(commit.read);
+    lmn__manifest_release(commit.newest);
+    if (commit.made != NULL)
+        lmn__table_advance(table, commit.made, stamp);
     /* If this fails, the commit stands all the same, and the handle where it stood. */
     else if ((st == LMN_OK || *again_out) && lmn_table_refresh(table, NULL) != LMN_OK)
         *again_out = false;

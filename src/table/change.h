@@ -7,7 +7,9 @@
  * either fitted to theirs, or has to be made again from the newest version, or conflicts:
  *
  *   change         fits after           is made again after                   conflicts with
- *   append         everything else      -                                     overwrite, restore
+ *   append         everything else      -                                     overwrite, restore,
+ *                                                                             columns that it has
+ *                                                                             are others
  *   delete, move   append, other rows   the same rows, or moved fragments     overwrite, restore
  *   merge          index, config        append, delete, move, rewrite, merge  overwrite, restore
  *   project        what keeps a schema  merge, project                        overwrite, restore

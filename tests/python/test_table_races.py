@@ -12,6 +12,7 @@ import sys
 import lance
 import leman
 import pyarrow as pa
+import pytest
 
 WRITER = """
 import json, sys
@@ -109,3 +110,75 @@ def test_every_acknowledged_write_is_there_once(tmp_path):
 
 def test_leman_alone(tmp_path):
     race(str(tmp_path / "t.lance"), ["leman"] * 4, 50)
+
+
+ROW = pa.table({"id": [7], "y": pa.array([70], pa.int32())})
+
+
+def append_while(path, meanwhile):
+    """Append ROW; others have their turn when it is read and not yet committed."""
+    table = leman.create(path, {"id": [1, 2]})
+    table.add_columns({"y": "cast(id as int)"})
+
+    def batches():
+        yield from ROW.to_batches()
+        meanwhile(path)
+
+    table.append(batches())
+    return leman.open(path)
+
+
+def widen(path):
+    leman.open(path).alter_columns({"path": "y", "data_type": pa.int64()})
+
+
+def widen_by_pylance(path):
+    lance.dataset(path).alter_columns({"path": "y", "data_type": pa.int64()})
+
+
+def drop_and_add(path):
+    table = leman.open(path)
+    table.drop_columns(["y"])
+    table.add_columns({"z": "cast(id as string)"})
+
+
+def drop_and_add_by_pylance(path):
+    lance.dataset(path).drop_columns(["y"])
+    lance.dataset(path).add_columns({"z": "cast(id as int)"})
+
+
+@pytest.mark.parametrize(
+    "meanwhile", [widen, widen_by_pylance, drop_and_add, drop_and_add_by_pylance]
+)
+def test_an_append_does_not_lose_values_to_another_column(tmp_path, meanwhile):
+    path = str(tmp_path / "t.lance")
+    with pytest.raises(leman.ConflictError, match='column "y" is another one since version 2'):
+        append_while(path, meanwhile)
+    assert leman.open(path).to_arrow()["id"].to_pylist() == [1, 2]
+    assert lance.dataset(path).to_table()["id"].to_pylist() == [1, 2]
+
+
+def rename(path):
+    leman.open(path).rename_column("y", "z")
+
+
+def drop(path):
+    leman.open(path).drop_columns(["y"])
+
+
+def add(path):
+    lance.dataset(path).add_columns({"z": "id + 1"})
+
+
+@pytest.mark.parametrize(
+    ("meanwhile", "row"),
+    [
+        (rename, {"id": 7, "z": 70}),
+        (drop, {"id": 7}),
+        (add, {"id": 7, "y": 70, "z": None}),
+    ],
+)
+def test_an_append_fits_columns_that_others_change(tmp_path, meanwhile, row):
+    table = append_while(str(tmp_path / "t.lance"), meanwhile)
+    assert table.to_arrow().to_pylist()[-1] == row
+    assert len(table) == 3
