@@ -11,8 +11,8 @@
  *                                                                             columns that it has
  *                                                                             are others
  *   delete, move   append, other rows   the same rows, or moved fragments     overwrite, restore
- *   merge          index, config        append, delete, move, rewrite, merge  overwrite, restore
- *   project        what keeps a schema  merge, project                        overwrite, restore
+ *   merge          index                all else                              overwrite, restore
+ *   project        what keeps a schema  merge, project, config                overwrite, restore
  *   rewrite        other fragments      the same fragments                    overwrite, restore
  *   overwrite      everything           -                                     -
  *

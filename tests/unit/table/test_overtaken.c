@@ -6,8 +6,12 @@
 #include <string.h>
 
 #include "check.h"
+#include "column_tables.h"
 #include "keyed_rows.h"
+#include "store/draft.h"
 #include "stores.h"
+#include "table/apply.h"
+#include "table/versions.h"
 
 static const struct keyed_row base_row[] = {
     { 1, 10, "one" }, { 2, 20, "two" }, { 3, 30, "three" }, { 4, 40, "four" }
@@ -130,12 +134,69 @@ static void test_overtaken__delete_counts_its_own_rows(void **state)
     free_table(table, &meanwhile);
 }
 
+/* What pylance does to set the metadata of a field: a version of an "update config". */
+static void set_metadata(struct lmn_table *table)
+{
+    static const uint8_t operation[] = { 0xfa, 0x01, 0 }; /* field 31, empty */
+    struct lmn__pb_entry unit = { { (const uint8_t *)"unit", 4 }, { (const uint8_t *)"kg", 2 } };
+    struct lmn__manifest *manifest = lmn__table_manifest(table);
+    struct lmn__pb_schema_field *field = manifest->pb.fields.item;
+    struct lmn__next next = { .env = test_env(), .base = manifest };
+    char path[LMN__VERSION_PATH_BYTES];
+    struct lmn__buf bytes;
+    struct lmn_error err;
+
+    field[1].metadata = (struct lmn__pb_list){ &unit, 1 };
+    next.pb = manifest->pb;
+    next.pb.version++;
+    next.transaction.read_version = manifest->pb.version;
+    next.transaction.update_config = (struct lmn__span){ operation, sizeof operation };
+    lmn__buf_init(&bytes, test_env(), 0);
+    CHECK_OK(lmn__next_encode(&next, &bytes, &err));
+    lmn__version_path(next.pb.version, false, path);
+    CHECK_STATUS(
+        lmn__store_put(table->store, path, LMN__PUBLISH_IF_ABSENT, bytes.data, bytes.len, &err),
+        LMN_OK, &err);
+    lmn__buf_deinit(&bytes);
+    lmn__manifest_release(manifest);
+}
+
+static void check_metadata(struct lmn_table *table)
+{
+    struct lmn__manifest *manifest = lmn__table_manifest(table);
+    const struct lmn__pb_schema_field *field = manifest->pb.fields.item;
+
+    CHECK_EQ(manifest->pb.version, 3);
+    CHECK_EQ(field[1].metadata.count, 1);
+    lmn__manifest_release(manifest);
+}
+
+static void test_overtaken__changes_of_columns_keep_metadata(void **state)
+{
+    struct meanwhile meanwhile;
+    struct lmn_table *table = make_table(&meanwhile, set_metadata);
+    struct lmn_error err;
+
+    (void)state;
+    CHECK_STATUS(lmn_table_rename_column(table, "name", "called", &err), LMN_OK, &err);
+    CHECK(column_exists(table, "called"));
+    check_metadata(table);
+    free_table(table, &meanwhile);
+
+    table = make_table(&meanwhile, set_metadata);
+    CHECK_STATUS(column_add_nulls(table, "more", &err), LMN_OK, &err);
+    CHECK(column_exists(table, "more"));
+    check_metadata(table);
+    free_table(table, &meanwhile);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_overtaken__delete_finds_a_row_that_was_updated),
         cmocka_unit_test(test_overtaken__delete_leaves_a_row_that_is_other_now),
         cmocka_unit_test(test_overtaken__delete_counts_its_own_rows),
+        cmocka_unit_test(test_overtaken__changes_of_columns_keep_metadata),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
