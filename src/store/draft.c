@@ -93,6 +93,14 @@ enum lmn_status lmn__draft_write_at(struct lmn__draft *draft, uint64_t offset, c
     return draft->store->ops->write_at(draft->file, offset, data, len, err);
 }
 
+enum lmn_status lmn__draft_sync(struct lmn__draft *draft, struct lmn_error *err)
+{
+    enum lmn_status st = draft->store->ops->sync(draft->file, err);
+
+    draft->synced = st == LMN_OK;
+    return st;
+}
+
 /* Whatever comes of it, the temporary name is gone afterwards. */
 static enum lmn_status give_name(const struct lmn__draft *draft, enum lmn__publish_mode mode,
                                  struct lmn_error *err)
@@ -119,7 +127,7 @@ enum lmn_status lmn__draft_publish(struct lmn__draft *draft, enum lmn__publish_m
 
     assert(draft->store != NULL);
     ops = draft->store->ops;
-    if (sync)
+    if (sync && !draft->synced)
         st = ops->sync(draft->file, err);
     if (st != LMN_OK) {
         lmn__draft_abort(draft);

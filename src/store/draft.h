@@ -22,6 +22,7 @@ struct lmn__draft {
     struct lmn__store_file *file;
     char *path;
     char *temporary_path;
+    bool synced; /* publishing need not */
 };
 
 /*
@@ -38,6 +39,12 @@ LMN_MUST_USE enum lmn_status lmn__draft_open(struct lmn_store *store, const char
 LMN_MUST_USE enum lmn_status lmn__draft_write_at(struct lmn__draft *draft, uint64_t offset,
                                                  const void *data, size_t len,
                                                  struct lmn_error *err);
+
+/*
+ * Sync the draft ahead of publishing, which then has no wait before it gives the name. Nothing is
+ * written to it any more.
+ */
+LMN_MUST_USE enum lmn_status lmn__draft_sync(struct lmn__draft *draft, struct lmn_error *err);
 
 /*
  * Give the draft its name and end it, also on failure; then its temporary name is gone.

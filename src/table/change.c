@@ -8,12 +8,18 @@
  *   3. put it under the next version's name, if that is absent; synced, and its directory, too
  *   4. when somebody else was first, begin again
  *
+ * A name is free, too, when others have made that version, and further ones, and cleaned it up, all
+ * since step 1. A manifest in such a gap of the history is read by nobody. The version that it is
+ * built on is gone then, too; that is looked at just before step 3, and behind it.
+ *
  * A change is thus seen by everybody or by nobody, and once.
  */
 #include "table/change.h"
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "base/error.h"
 #include "os/clock.h"
@@ -41,6 +47,16 @@ static void wait_a_little(uint32_t attempt)
     lmn__clock_wait_ns((int64_t)attempt * WAIT_NS * dice / 65536);
 }
 
+/* Was the version that the table stood at cleaned up? Then files of it are missed. */
+static bool is_gone(struct lmn_table *table, const struct lmn__manifest *stood)
+{
+    bool there;
+
+    return lmn__version_exists(table->store, stood->pb.version, stood->plain_name, &there, NULL) ==
+               LMN_OK &&
+           !there;
+}
+
 enum lmn_status lmn__change_make(struct lmn_table *table, lmn__attempt_fn attempt, void *context,
                                  struct lmn_error *err)
 {
@@ -50,10 +66,13 @@ enum lmn_status lmn__change_make(struct lmn_table *table, lmn__attempt_fn attemp
     if (st == LMN_OK)
         lmn__table_set_manifest(table, manifest);
     for (uint32_t i = 0; st == LMN_OK; i++) {
+        struct lmn__manifest *stood = lmn__table_manifest(table);
         bool again = false;
 
         st = attempt(context, &again, err);
-        if (st != LMN_E_CONFLICT || !again || i == RETRIES_MAX)
+        again = (st == LMN_E_CONFLICT && again) || (st == LMN_E_NOT_FOUND && is_gone(table, stood));
+        lmn__manifest_release(stood);
+        if (!again || i == RETRIES_MAX)
             return st;
         wait_a_little(i);
         st = lmn_table_refresh(table, err);
@@ -93,7 +112,10 @@ static enum lmn_status check_versions(struct commit *commit, bool *again_out, st
         if (st == LMN_E_NOT_FOUND) {
             /* It is cleaned away, or its writer does not tell: look at the table afresh. */
             *again_out = true;
-            st = lmn_fail(err, LMN_E_CONFLICT, "what version %" PRIu64 " did is not known", v);
+            st = lmn_fail(err, LMN_E_CONFLICT,
+                          "what version %" PRIu64 " did is not known: nothing is changed, make it "
+                          "again",
+                          v);
         } else if (st == LMN_OK) {
             st = lmn__conflict_check(commit->change, &transaction, v, again_out, err);
             commit->merged |= transaction.merge != NULL;
@@ -135,6 +157,21 @@ static enum lmn_status put_transaction(struct lmn__next *next, struct lmn_error 
 }
 
 /*
+ * Sync the draft of a manifest. LMN_E_EXISTS when the version that it is built on was cleaned up
+ * meanwhile, so somebody else was first.
+ */
+static enum lmn_status sync_draft(struct lmn__next *next, struct lmn__draft *draft, bool plain,
+                                  struct lmn_error *err)
+{
+    enum lmn_status st = next->change->unsynced ? LMN_OK : lmn__draft_sync(draft, err);
+    bool there = true;
+
+    if (st == LMN_OK && next->base != NULL)
+        st = lmn__version_exists(next->store, next->base->pb.version, plain, &there, err);
+    return there ? st : lmn_fail(err, LMN_E_EXISTS, "its version was cleaned up");
+}
+
+/*
  * Put the manifest under its name; LMN_E_EXISTS when somebody else was first. *made_out (may be
  * NULL) is the version that was made, or NULL when it has to be read again; the caller releases it.
  */
@@ -156,6 +193,8 @@ static enum lmn_status publish(struct lmn__next *next, bool plain, struct lmn__m
     }
     if (st == LMN_OK) {
         st = lmn__draft_write_at(&draft, 0, bytes.data, bytes.len, err);
+        if (st == LMN_OK)
+            st = sync_draft(next, &draft, plain, err);
         if (st == LMN_OK) {
             st = lmn__draft_publish(&draft, LMN__PUBLISH_IF_ABSENT, !next->change->unsynced, err);
             next->may_stand = st == LMN_E_IO;
@@ -206,6 +245,115 @@ static enum lmn_status attempt_commit(struct commit *commit, bool *again_out, st
     return st;
 }
 
+static int compare_spans(const void *a, const void *b)
+{
+    const struct lmn__span *x = a, *y = b;
+    int order = x->len != 0 && y->len != 0
+                    ? memcmp(x->data, y->data, x->len < y->len ? x->len : y->len)
+                    : 0;
+
+    return order != 0 ? order : (x->len > y->len) - (x->len < y->len);
+}
+
+/* The fragments of a version as bytes, in order of these. */
+static enum lmn_status sort_fragments(const struct lmn__manifest *manifest,
+                                      struct lmn__arena *arena, struct lmn__pb_spans *spans_out,
+                                      struct lmn_error *err)
+{
+    size_t count = manifest->pb.fragments.count;
+    struct lmn__span *item = lmn__arena_array(arena, count, sizeof *item);
+
+    *spans_out = (struct lmn__pb_spans){ item, count };
+    if (item == NULL)
+        return lmn__arena_fail(arena, "a list of fragments", err);
+    if (count != 0) {
+        memcpy(item, manifest->pb.fragments.item, count * sizeof *item);
+        qsort(item, count, sizeof *item, compare_spans);
+    }
+    return LMN_OK;
+}
+
+static bool has_span(const struct lmn__pb_spans *spans, const struct lmn__span *span)
+{
+    return spans->count != 0 &&
+           bsearch(span, spans->item, spans->count, sizeof *span, compare_spans) != NULL;
+}
+
+/* Has a version one of the fragments that the commit brought? */
+static enum lmn_status has_made(const struct commit *commit, uint64_t version, bool *has_out,
+                                struct lmn_error *err)
+{
+    struct lmn__pb_spans before, after;
+    struct lmn__manifest *manifest;
+    struct lmn__arena arena;
+    enum lmn_status st = lmn__table_read_version(commit->table, version, commit->newest->plain_name,
+                                                 &manifest, err);
+
+    *has_out = false;
+    if (st != LMN_OK)
+        return st;
+    lmn__arena_init(&arena, commit->table->env, 0);
+    st = sort_fragments(commit->newest, &arena, &before, err);
+    if (st == LMN_OK)
+        st = sort_fragments(manifest, &arena, &after, err);
+    for (size_t i = 0;
+         st == LMN_OK && commit->made != NULL && !*has_out && i < commit->made->pb.fragments.count;
+         i++) {
+        const struct lmn__span *fragment = &commit->made->pb.fragments.item[i];
+
+        *has_out = has_span(&after, fragment) && !has_span(&before, fragment);
+    }
+    lmn__arena_deinit(&arena);
+    lmn__manifest_release(manifest);
+    return st;
+}
+
+/* Does the version that was made stand in the history, and not in a gap of it? */
+static enum lmn_status find_place(struct commit *commit, bool *stands_out, struct lmn_error *err)
+{
+    struct lmn_store *store = commit->table->store;
+    const struct lmn__manifest *base = commit->newest;
+    uint64_t newest;
+    bool plain;
+    enum lmn_status st = lmn__version_exists(store, base->pb.version, base->plain_name, stands_out,
+                                             err);
+
+    /* While the one before it is there, it does; one with a tag stays there, too. */
+    if (st != LMN_OK || *stands_out)
+        return st;
+    st = lmn__versions_newest(store, &newest, &plain, err);
+    if (st == LMN_OK && newest > base->pb.version + 1)
+        return has_made(commit, newest, stands_out, err);
+    *stands_out = true;
+    return st;
+}
+
+/* LMN_E_IO: whether the version that was made counts is not known. */
+static enum lmn_status check_place(struct commit *commit, struct lmn_error *err)
+{
+    struct lmn_store *store = commit->table->store;
+    uint64_t version = commit->newest->pb.version + 1;
+    char path[LMN__VERSION_PATH_BYTES];
+    bool stands;
+    enum lmn_status st = find_place(commit, &stands, err);
+
+    if (st == LMN_OK && stands)
+        return LMN_OK;
+    lmn__manifest_release(commit->made);
+    commit->made = NULL;
+    if (st != LMN_OK)
+        return lmn_fail(err, LMN_E_IO,
+                        "%.200s: version %" PRIu64 " is made, but whether it stands cannot be seen",
+                        store->name, version);
+    lmn__version_path(version, commit->newest->plain_name, path);
+    (void)store->ops->remove(store, path, NULL);
+    return lmn_fail(err, LMN_E_IO,
+                    "%.200s: version %" PRIu64 " was made and cleaned up by others while this "
+                    "commit waited for the same place; look whether it is there before making it "
+                    "again",
+                    store->name, version);
+}
+
 /* The version that the change was made against; it may have been cleaned away since. */
 static enum lmn_status read_base(struct commit *commit, bool *again_out, struct lmn_error *err)
 {
@@ -248,6 +396,10 @@ enum lmn_status lmn__change_commit(struct lmn_table *table, struct lmn__change *
         if (st == LMN_OK) {
             stamp = lmn__versions_stamp(table->store);
             st = attempt_commit(&commit, again_out, err);
+            if (st == LMN_OK) {
+                st = check_place(&commit, err);
+                change->may_stand = st != LMN_OK;
+            }
         }
         if (st != LMN_E_EXISTS)
             break;

@@ -190,6 +190,100 @@ static void test_overtaken__changes_of_columns_keep_metadata(void **state)
     free_table(table, &meanwhile);
 }
 
+static void append_five(struct lmn_table *table)
+{
+    static const struct keyed_row five = { 5, 50, "five" };
+    struct ArrowArrayStream stream;
+    struct lmn_error err;
+
+    keyed_stream(KEYED_ALL, &five, 1, 64, &stream);
+    CHECK_STATUS(lmn_table_append(table, &stream, NULL, &err), LMN_OK, &err);
+}
+
+/* The next version is made, and one more, and only the last one is left. */
+static void append_and_clean(struct lmn_table *table)
+{
+    const struct lmn_cleanup_options all = { .older_than_us = INT64_MAX };
+    struct lmn_error err;
+
+    append_five(table);
+    append_five(table);
+    CHECK_STATUS(lmn_table_cleanup(table, &all, NULL, &err), LMN_OK, &err);
+}
+
+/* The rows of the version that was read are in other files. */
+static void compact_and_clean(struct lmn_table *table)
+{
+    const struct lmn_cleanup_options all = { .older_than_us = INT64_MAX };
+    struct lmn_error err;
+
+    append_five(table);
+    CHECK_STATUS(lmn_table_compact(table, NULL, NULL, &err), LMN_OK, &err);
+    CHECK_STATUS(lmn_table_cleanup(table, &all, NULL, &err), LMN_OK, &err);
+}
+
+static enum lmn_status append_six(struct lmn_table *table, struct lmn_error *err)
+{
+    static const struct keyed_row six = { 6, 60, "six" };
+    struct ArrowArrayStream stream;
+
+    keyed_stream(KEYED_ALL, &six, 1, 64, &stream);
+    return lmn_table_append(table, &stream, NULL, err);
+}
+
+/* A version that nobody reads is not a commit. */
+static void test_overtaken__no_commit_fills_a_gap_of_the_history(void **state)
+{
+    struct meanwhile meanwhile;
+    struct lmn_table *table = make_table(&meanwhile, append_and_clean);
+    struct lmn_error err;
+
+    (void)state;
+    CHECK_STATUS(append_six(table, &err), LMN_E_IO, &err);
+    CHECK_HAS(err.message, "version 2 was made and cleaned up by others");
+    CHECK_EQ(test_store_count(meanwhile.inner, "_versions"), 1);
+    CHECK_STATUS(append_six(table, &err), LMN_OK, &err);
+    CHECK_EQ(lmn_table_version(table), 4);
+    free_table(table, &meanwhile);
+}
+
+/* It is seen before the manifest has its name, so nothing is in doubt. */
+static void test_overtaken__a_commit_that_waited_is_made_again(void **state)
+{
+    struct meanwhile meanwhile;
+    struct lmn_table *table = make_table(&meanwhile, append_and_clean);
+    struct lmn_error err;
+    uint64_t count;
+
+    (void)state;
+    meanwhile.op = LMN__OP_SYNC;
+    CHECK_STATUS(lmn_table_delete(table, "id < 3 or id = 5", &count, &err), LMN_OK, &err);
+    CHECK_EQ(count, 4);
+    CHECK_EQ(lmn_table_version(table), 4);
+
+    meanwhile.others = append_and_clean;
+    CHECK_STATUS(append_six(table, &err), LMN_E_CONFLICT, &err);
+    CHECK_HAS(err.message, "nothing is changed");
+    CHECK_STATUS(append_six(table, &err), LMN_OK, &err);
+    free_table(table, &meanwhile);
+}
+
+/* What a delete reads of a version that is cleaned up is read of a newer one. */
+static void test_overtaken__rows_that_are_gone_are_read_again(void **state)
+{
+    struct meanwhile meanwhile;
+    struct lmn_table *table = make_table(&meanwhile, compact_and_clean);
+    struct lmn_error err;
+    uint64_t count;
+
+    (void)state;
+    meanwhile.op = LMN__OP_OPEN;
+    meanwhile.folder = "data/";
+    CHECK_STATUS(lmn_table_delete(table, "id = 2", &count, &err), LMN_OK, &err);
+    CHECK_EQ(count, 1);
+    free_table(table, &meanwhile);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -197,6 +291,9 @@ int main(void)
         cmocka_unit_test(test_overtaken__delete_leaves_a_row_that_is_other_now),
         cmocka_unit_test(test_overtaken__delete_counts_its_own_rows),
         cmocka_unit_test(test_overtaken__changes_of_columns_keep_metadata),
+        cmocka_unit_test(test_overtaken__no_commit_fills_a_gap_of_the_history),
+        cmocka_unit_test(test_overtaken__a_commit_that_waited_is_made_again),
+        cmocka_unit_test(test_overtaken__rows_that_are_gone_are_read_again),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
