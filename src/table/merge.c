@@ -497,7 +497,6 @@ static enum lmn_status modified_fields(struct merge *merge, struct lmn__pb_u64s 
 static enum lmn_status merge_once(struct merge *merge, bool *again_out, struct lmn_error *err)
 {
     struct lmn__pb_u64s modified = { 0 };
-    bool inserts = merge->options->not_matched == LMN_MERGE_INSERT;
     enum lmn_status st = lmn__manifest_check_writable(merge->manifest, err);
 
     if (st == LMN_OK)
@@ -513,7 +512,10 @@ static enum lmn_status merge_once(struct merge *merge, bool *again_out, struct l
         st = apply_pairs(merge, err);
     if (st == LMN_OK)
         st = modified_fields(merge, &modified, err);
-    return st == LMN_OK ? lmn__move_commit(&merge->move, modified, inserts, again_out, err) : st;
+    if (st != LMN_OK)
+        return st;
+    return lmn__move_commit(&merge->move, modified, merge->move.inserted_count != 0, again_out,
+                            err);
 }
 
 static enum lmn_status attempt_merge(void *context, bool *again_out, struct lmn_error *err)

@@ -24,6 +24,7 @@ struct meanwhile {
     void (*others)(struct lmn_table *table);
     enum lmn__store_op op; /* before which they do it, in this folder */
     const char *folder;
+    uint64_t files;         /* data files that are begun */
 };
 
 static enum lmn__fault_action intervene(void *context, enum lmn__store_op op, const char *path)
@@ -33,6 +34,7 @@ static enum lmn__fault_action intervene(void *context, enum lmn__store_op op, co
     struct lmn_table *table;
     struct lmn_error err;
 
+    meanwhile->files += op == LMN__OP_CREATE && strncmp(path, "data/", 5) == 0;
     if (op != meanwhile->op || others == NULL ||
         strncmp(path, meanwhile->folder, strlen(meanwhile->folder)) != 0)
         return LMN__FAULT_NONE;
@@ -284,6 +286,32 @@ static void test_overtaken__rows_that_are_gone_are_read_again(void **state)
     free_table(table, &meanwhile);
 }
 
+/* Keys that all are there cannot be inserted by others. */
+static void test_overtaken__a_merge_without_new_keys_fits_after_appends(void **state)
+{
+    static const struct keyed_row changed = { 2, 22, "zwei" };
+    static const struct keyed_row all[] = { { 1, 10, "one" },
+                                            { 2, 22, "zwei" },
+                                            { 3, 30, "three" },
+                                            { 4, 40, "four" },
+                                            { 5, 50, "five" } };
+    static const char *const on[] = { "id" };
+    const struct lmn_merge_options options = {
+        .on = on, .on_count = 1, .matched = LMN_MERGE_UPDATE, .not_matched = LMN_MERGE_INSERT
+    };
+    struct meanwhile meanwhile;
+    struct lmn_table *table = make_table(&meanwhile, append_five);
+    struct ArrowArrayStream stream;
+    struct lmn_error err;
+
+    (void)state;
+    keyed_stream(KEYED_ALL, &changed, 1, 64, &stream);
+    CHECK_STATUS(lmn_table_merge(table, &stream, &options, NULL, &err), LMN_OK, &err);
+    CHECK_EQ(meanwhile.files, 1);
+    keyed_check(table, all, 5);
+    free_table(table, &meanwhile);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -294,6 +322,7 @@ int main(void)
         cmocka_unit_test(test_overtaken__no_commit_fills_a_gap_of_the_history),
         cmocka_unit_test(test_overtaken__a_commit_that_waited_is_made_again),
         cmocka_unit_test(test_overtaken__rows_that_are_gone_are_read_again),
+        cmocka_unit_test(test_overtaken__a_merge_without_new_keys_fits_after_appends),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
