@@ -381,6 +381,7 @@ enum lmn_status lmn__change_commit(struct lmn_table *table, struct lmn__change *
                                    bool *again_out, struct lmn_error *err)
 {
     struct commit commit = { .table = table, .change = change, .checked = change->read_version };
+    struct lmn__manifest *stood = lmn__table_manifest(table);
     int64_t stamp = 0;
     enum lmn_status st = LMN_OK;
 
@@ -414,10 +415,11 @@ enum lmn_status lmn__change_commit(struct lmn_table *table, struct lmn__change *
     lmn__manifest_release(commit.read);
     lmn__manifest_release(commit.newest);
     if (commit.made != NULL)
-        lmn__table_advance(table, commit.made, stamp);
+        lmn__table_advance(table, stood, commit.made, stamp);
     /* If this fails, the commit stands all the same, and the handle where it stood. */
     else if ((st == LMN_OK || *again_out) && lmn_table_refresh(table, NULL) != LMN_OK)
         *again_out = false;
+    lmn__manifest_release(stood);
     return st == LMN_E_CONFLICT ? lmn__fail_within(err, st, "%.200s", table->store->name) : st;
 }
 

@@ -280,17 +280,27 @@ static bool is_last(struct lmn_table *table, const struct lmn__manifest *manifes
            !followed;
 }
 
-void lmn__table_advance(struct lmn_table *table, struct lmn__manifest *made, int64_t stamp_before)
+void lmn__table_advance(struct lmn_table *table, const struct lmn__manifest *stood,
+                        struct lmn__manifest *made, int64_t stamp_before)
 {
     int64_t stamp = lmn__versions_stamp(table->store);
+    const struct lmn__manifest *now;
+    bool overtaken;
 
     if (stamp == stamp_before || stamp_before == 0)
         stamp = 0;
     lmn__mutex_lock(&table->mutex);
-    table->locked.tip = made->pb.version;
-    table->locked.tip_stamp = stamp;
+    now = table->locked.manifest;
+    overtaken = now != stood && now->pb.version > made->pb.version;
+    if (!overtaken) {
+        table->locked.tip = made->pb.version;
+        table->locked.tip_stamp = stamp;
+    }
     lmn__mutex_unlock(&table->mutex);
-    lmn__table_set_manifest(table, made);
+    if (overtaken)
+        lmn__manifest_release(made);
+    else
+        lmn__table_set_manifest(table, made);
 }
 
 /*

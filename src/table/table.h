@@ -38,12 +38,14 @@ struct lmn__manifest *lmn__table_manifest(struct lmn_table *table);
 void lmn__table_set_manifest(struct lmn_table *table, struct lmn__manifest *manifest);
 
 /*
- * Move the table to a version that it has just made; takes over the reference. That it is the
+ * Move the table to a version that it has just made; takes over the reference. It stays where
+ * another thread has moved it since it stood at `stood`, if that is further. That it is the
  * newest one is remembered with the stamp of the versions, so that the next look for the newest
  * need not list them. `stamp_before` is the stamp before the version was made: where it does not
  * move, it says nothing.
  */
-void lmn__table_advance(struct lmn_table *table, struct lmn__manifest *made, int64_t stamp_before);
+void lmn__table_advance(struct lmn_table *table, const struct lmn__manifest *stood,
+                        struct lmn__manifest *made, int64_t stamp_before);
 
 /* Forget which version is the newest; the next look lists. */
 void lmn__table_clear_tip(struct lmn_table *table);

@@ -24,6 +24,7 @@ struct meanwhile {
     void (*others)(struct lmn_table *table);
     enum lmn__store_op op; /* before which they do it, in this folder */
     const char *folder;
+    struct lmn_table *same; /* the handle that they do it with; NULL: one of their own */
     uint64_t files;         /* data files that are begun */
 };
 
@@ -39,7 +40,9 @@ static enum lmn__fault_action intervene(void *context, enum lmn__store_op op, co
         strncmp(path, meanwhile->folder, strlen(meanwhile->folder)) != 0)
         return LMN__FAULT_NONE;
     meanwhile->others = NULL;
-    CHECK_STATUS(lmn_table_open(meanwhile->inner, NULL, &table, &err), LMN_OK, &err);
+    table = meanwhile->same != NULL ? lmn_table_acquire(meanwhile->same) : NULL;
+    if (table == NULL)
+        CHECK_STATUS(lmn_table_open(meanwhile->inner, NULL, &table, &err), LMN_OK, &err);
     others(table);
     lmn_table_release(table);
     return LMN__FAULT_NONE;
@@ -312,6 +315,22 @@ static void test_overtaken__a_merge_without_new_keys_fits_after_appends(void **s
     free_table(table, &meanwhile);
 }
 
+/* Another thread has the same handle; it does not go back behind what that has made. */
+static void test_overtaken__a_handle_stays_at_the_later_of_its_commits(void **state)
+{
+    struct meanwhile meanwhile;
+    struct lmn_table *table = make_table(&meanwhile, append_five);
+    struct lmn_error err;
+
+    (void)state;
+    meanwhile.op = LMN__OP_SYNC_DIR;
+    meanwhile.folder = "_versions";
+    meanwhile.same = table;
+    CHECK_STATUS(append_six(table, &err), LMN_OK, &err);
+    CHECK_EQ(lmn_table_version(table), 3);
+    free_table(table, &meanwhile);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -323,6 +342,7 @@ int main(void)
         cmocka_unit_test(test_overtaken__a_commit_that_waited_is_made_again),
         cmocka_unit_test(test_overtaken__rows_that_are_gone_are_read_again),
         cmocka_unit_test(test_overtaken__a_merge_without_new_keys_fits_after_appends),
+        cmocka_unit_test(test_overtaken__a_handle_stays_at_the_later_of_its_commits),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
