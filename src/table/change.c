@@ -158,7 +158,7 @@ static enum lmn_status put_transaction(struct lmn__next *next, struct lmn_error 
 
 /*
  * Sync the draft of a manifest. LMN_E_EXISTS when the version that it is built on was cleaned up
- * meanwhile, so somebody else was first.
+ * meanwhile, so somebody else was first; or the one that it restores, whose files go next.
  */
 static enum lmn_status sync_draft(struct lmn__next *next, struct lmn__draft *draft, bool plain,
                                   struct lmn_error *err)
@@ -168,6 +168,8 @@ static enum lmn_status sync_draft(struct lmn__next *next, struct lmn__draft *dra
 
     if (st == LMN_OK && next->base != NULL)
         st = lmn__version_exists(next->store, next->base->pb.version, plain, &there, err);
+    if (st == LMN_OK && there && next->restored != NULL)
+        st = lmn__version_exists(next->store, next->restored->pb.version, plain, &there, err);
     return there ? st : lmn_fail(err, LMN_E_EXISTS, "its version was cleaned up");
 }
 

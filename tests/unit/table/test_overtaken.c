@@ -331,6 +331,36 @@ static void test_overtaken__a_handle_stays_at_the_later_of_its_commits(void **st
     free_table(table, &meanwhile);
 }
 
+static void clean(struct lmn_table *table)
+{
+    const struct lmn_cleanup_options all = { .older_than_us = INT64_MAX };
+    struct lmn_error err;
+
+    CHECK_STATUS(lmn_table_cleanup(table, &all, NULL, &err), LMN_OK, &err);
+}
+
+/* The files of a version that is cleaned up are not brought back. */
+static void test_overtaken__no_restore_of_what_is_cleaned_up(void **state)
+{
+    static const struct keyed_row left[] = { { 1, 10, "one" },
+                                             { 3, 30, "three" },
+                                             { 4, 40, "four" } };
+    struct meanwhile meanwhile;
+    struct lmn_table *table = make_table(&meanwhile, NULL);
+    struct lmn_error err;
+
+    (void)state;
+    delete_two(table);
+    meanwhile.others = clean;
+    meanwhile.op = LMN__OP_SYNC;
+    CHECK_STATUS(lmn_table_restore(table, 1, &err), LMN_E_NOT_FOUND, &err);
+    CHECK_HAS(err.message, "no version 1");
+    CHECK_STATUS(lmn_table_refresh(table, &err), LMN_OK, &err);
+    CHECK_EQ(lmn_table_version(table), 2);
+    keyed_check(table, left, 3);
+    free_table(table, &meanwhile);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -343,6 +373,7 @@ int main(void)
         cmocka_unit_test(test_overtaken__rows_that_are_gone_are_read_again),
         cmocka_unit_test(test_overtaken__a_merge_without_new_keys_fits_after_appends),
         cmocka_unit_test(test_overtaken__a_handle_stays_at_the_later_of_its_commits),
+        cmocka_unit_test(test_overtaken__no_restore_of_what_is_cleaned_up),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
