@@ -168,13 +168,16 @@ enum lmn_status lmn_table_overwrite(struct lmn_table *table, struct ArrowArraySt
                                     const struct lmn_write_options *options, struct lmn_error *err)
 {
     struct made made = { 0 };
-    bool again;
+    uint64_t newest = 0;
+    bool again, plain;
     enum lmn_status st;
 
     lmn__arena_init(&made.arena, table->env, 0);
     st = make_table(table->store, stream, options != NULL ? options : &defaults, &made, err);
+    if (st == LMN_OK)
+        st = lmn__versions_newest(table->store, &newest, &plain, err);
     if (st == LMN_OK) {
-        made.change.read_version = lmn_table_version(table);
+        made.change.read_version = newest;
         st = lmn__change_commit(table, &made.change, &again, err);
         if (st != LMN_OK && !made.change.may_stand)
             lmn__fragments_remove(table->store, made.change.added, made.change.added_count);

@@ -361,6 +361,24 @@ static void test_overtaken__no_restore_of_what_is_cleaned_up(void **state)
     free_table(table, &meanwhile);
 }
 
+/* What it began with does not matter to an overwrite. */
+static void test_overtaken__overwrite_of_a_version_that_is_gone(void **state)
+{
+    struct meanwhile meanwhile;
+    struct lmn_table *table = make_table(&meanwhile, NULL), *other;
+    struct ArrowArrayStream stream;
+    struct lmn_error err;
+
+    (void)state;
+    CHECK_STATUS(lmn_table_open(meanwhile.inner, NULL, &other, &err), LMN_OK, &err);
+    append_and_clean(other);
+    lmn_table_release(other);
+    keyed_stream(KEYED_ALL, base_row, 2, 64, &stream);
+    CHECK_STATUS(lmn_table_overwrite(table, &stream, NULL, &err), LMN_OK, &err);
+    keyed_check(table, base_row, 2);
+    free_table(table, &meanwhile);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -374,6 +392,7 @@ int main(void)
         cmocka_unit_test(test_overtaken__a_merge_without_new_keys_fits_after_appends),
         cmocka_unit_test(test_overtaken__a_handle_stays_at_the_later_of_its_commits),
         cmocka_unit_test(test_overtaken__no_restore_of_what_is_cleaned_up),
+        cmocka_unit_test(test_overtaken__overwrite_of_a_version_that_is_gone),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
