@@ -310,10 +310,9 @@ enum lmn_status lmn_table_tag(struct lmn_table *table, const char *name, uint64_
     if (st != LMN_OK)
         return st;
     known = lmn__table_manifest(table);
-    if (version == 0 || version == known->pb.version)
-        manifest = lmn__manifest_acquire(known);
-    else
-        st = lmn__table_read_version(table, version, known->plain_name, &manifest, err);
+    /* The version that the table stands at may have been cleaned up, too. */
+    st = lmn__table_read_version(table, version != 0 ? version : known->pb.version,
+                                 known->plain_name, &manifest, err);
     lmn__manifest_release(known);
     if (st != LMN_OK)
         return st;

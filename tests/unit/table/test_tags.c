@@ -63,6 +63,26 @@ static void test_tags__given_moved_removed(void **state)
     CHECK_EQ(live_allocations(), 0);
 }
 
+/* Also the version that the table stands at may be gone. */
+static void test_tags__of_a_version_that_was_cleaned_up(void **state)
+{
+    const struct lmn_cleanup_options all = { .older_than_us = INT64_MAX };
+    struct lmn_store *store = test_store_memory();
+    struct lmn_table *table = keyed_table(store, rows, 2, NULL), *other;
+    struct lmn_error err = { 0 };
+
+    (void)state;
+    CHECK_STATUS(lmn_table_open(store, NULL, &other, &err), LMN_OK, &err);
+    CHECK_STATUS(lmn_table_delete(other, "id = 1", NULL, &err), LMN_OK, &err);
+    CHECK_STATUS(lmn_table_cleanup(other, &all, NULL, &err), LMN_OK, &err);
+    CHECK_STATUS(lmn_table_tag(table, "gone", 0, false, &err), LMN_E_NOT_FOUND, &err);
+    CHECK_HAS(err.message, "no version 1");
+    CHECK_EQ(test_store_count(store, "_refs/tags"), 0);
+    lmn_table_release(other);
+    lmn_table_release(table);
+    lmn_store_release(store);
+}
+
 static void test_tags__list(void **state)
 {
     struct lmn_store *store = test_store_memory();
@@ -234,6 +254,7 @@ int main(void)
 {
     const struct CMUnitTest cases[] = {
         cmocka_unit_test(test_tags__given_moved_removed),
+        cmocka_unit_test(test_tags__of_a_version_that_was_cleaned_up),
         cmocka_unit_test(test_tags__list),
         cmocka_unit_test(test_tags__names),
         cmocka_unit_test(test_tags__corrupt_files),
