@@ -413,6 +413,7 @@ static enum lmn_status remove_files(struct cleanup *cleanup, struct lmn_error *e
         { cleanup, "_deletions", NULL, deletions, NULL },
         { cleanup, "_transactions", NULL, transactions, NULL },
         { cleanup, "_versions", NULL, drafts, NULL },
+        { cleanup, "_refs/tags", NULL, drafts, NULL },
         { cleanup, "_indices", NULL, none, enter_index },
     };
     enum lmn_status st = LMN_OK;

@@ -183,10 +183,14 @@ static void check_cleanup(struct lmn_store *store)
                                            .ignore_tags = true };
     struct lmn_table *table = open_newest(store);
     struct lmn_table_info info;
+    struct lmn_tag_list tags;
     struct lmn_error err;
 
     CHECK_STATUS(lmn_table_cleanup(table, &options, NULL, &err), LMN_OK, &err);
     CHECK_STATUS(lmn_table_info(table, &info, &err), LMN_OK, &err);
+    CHECK_STATUS(lmn_table_tags(table, &tags, &err), LMN_OK, &err);
+    CHECK_EQ(test_store_count(store, "_refs/tags"), tags.count);
+    lmn_tag_list_free(&tags);
     CHECK_EQ(test_store_count(store, "data"), info.file_count);
     CHECK_EQ(test_store_count(store, "_versions"), 1);
     CHECK(test_store_count(store, "_deletions") <= info.fragment_count);

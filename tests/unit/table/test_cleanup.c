@@ -182,10 +182,10 @@ static void test_cleanup__keeps_the_start_of_a_branch(void **state)
 static const char *const orphan[] = {
     "data/x.lance",         "data/y.lance.abc.tmp",       "data/x/1010.blob",
     "_deletions/0-1-2.bin", "_transactions/1-u.txn",      "_versions/1.manifest.abc.tmp",
-    "_indices/u/index.idx", "_indices/u/deep/part.lance",
+    "_indices/u/index.idx", "_indices/u/deep/part.lance", "_refs/tags/x.json.abc.tmp",
 };
 static const char *const stranger[] = { "data/notes.txt", "_leman/fills/x.lance", "readme.md",
-                                        "_refs/tags/x.tmp", "_versions/notes" };
+                                        "_refs/tags/notes", "_versions/notes" };
 enum {
     ORPHANS = sizeof orphan / sizeof orphan[0],
     STRANGERS = sizeof stranger / sizeof stranger[0]
