@@ -14,6 +14,7 @@
 struct lmn__selected {
     const struct lmn__node *node; /* NULL for the root, whose children are the columns */
     bool whole;                   /* with everything below it */
+    bool absent;                  /* all null, whatever the files of a fragment have */
     uint32_t child_count;
     struct lmn__selected **child;
 };

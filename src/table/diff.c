@@ -4,7 +4,7 @@
  * (diff_plan.h); the rows are then read from the fragments that hold them, inserted and updated
  * ones from the newer version, deleted ones from the older. Both are read through a projection of
  * the newer schema: fields are found by their ids, and those that a fragment does not have are
- * null.
+ * null. So are those of the older version that only have the id of another.
  *
  * Batches are cut beforehand: each is a slice of `run`, which lies in one fragment. They are read
  * by the consumer's thread, in order, so that one reader at a time is open.
@@ -44,11 +44,11 @@ struct batch {
 };
 
 struct diff {
-    struct lmn_env *env;             /* counted */
-    struct lmn_table *table;         /* counted */
-    struct lmn__manifest *from, *to; /* counted */
-    struct lmn__projection projection;
-    bool projected;
+    struct lmn_env *env;                  /* counted */
+    struct lmn_table *table;              /* counted */
+    struct lmn__manifest *from, *to;      /* counted */
+    struct lmn__projection projection[2]; /* of the newer version's rows; of the older one's */
+    uint32_t projected;                   /* how many of them are made */
     struct run *run;
     uint64_t run_count, run_room;
     struct batch *batch;
@@ -236,8 +236,8 @@ static void diff_free(void *context)
     struct lmn_env *env = diff->env;
 
     lmn__fragment_reader_close(diff->reader);
-    if (diff->projected)
-        lmn__projection_deinit(&diff->projection);
+    for (uint32_t i = 0; i < diff->projected; i++)
+        lmn__projection_deinit(&diff->projection[i]);
     lmn__free(env, diff->run);
     lmn__free(env, diff->batch);
     lmn__manifest_release(diff->from);
@@ -263,7 +263,7 @@ static enum lmn_status diff_schema(void *context, struct ArrowSchema *schema_out
                                    struct lmn_error *err)
 {
     const struct diff *diff = context;
-    const struct ArrowSchema *from = &diff->projection.arrow;
+    const struct ArrowSchema *from = &diff->projection[0].arrow;
     enum lmn_status st = LMN_OK;
 
     ArrowSchemaInit(schema_out);
@@ -330,7 +330,8 @@ static enum lmn_status open_reader(struct diff *diff, const struct batch *batch,
     diff->reader_fragment = batch->fragment;
     diff->reader_old = batch->old;
     return lmn__fragment_reader_open(diff->table->files, batch->old ? diff->from : diff->to,
-                                     batch->fragment, &diff->projection, &diff->reader, err);
+                                     batch->fragment, &diff->projection[batch->old], &diff->reader,
+                                     err);
 }
 
 /* Put "_change" and "_rowid" before the columns of *array. */
@@ -404,19 +405,40 @@ static enum lmn_status read_versions(struct diff *diff, uint64_t from, uint64_t 
     return st;
 }
 
-static enum lmn_status plan_batches(struct diff *diff, struct lmn_error *err)
+/* Let the fields that the older version does not have be null. */
+static void hide(const struct diff *diff, const bool *shared, struct lmn__selected *selected)
+{
+    if (selected->node != NULL)
+        selected->absent = !shared[selected->node - diff->to->schema.node];
+    for (uint32_t i = 0; i < selected->child_count; i++)
+        hide(diff, shared, selected->child[i]);
+}
+
+static enum lmn_status project(struct diff *diff, struct lmn_error *err)
 {
     struct lmn_scan_options options = { 0 };
-    struct lmn__diff_plan plan;
-    enum lmn_status st = lmn__scan_project(diff->env, &diff->to->schema, &options,
-                                           &diff->projection, err);
+    enum lmn_status st = LMN_OK;
 
-    diff->projected = st == LMN_OK;
+    while (st == LMN_OK && diff->projected < 2) {
+        st = lmn__scan_project(diff->env, &diff->to->schema, &options,
+                               &diff->projection[diff->projected], err);
+        diff->projected += st == LMN_OK;
+    }
+    return st;
+}
+
+static enum lmn_status plan_batches(struct diff *diff, struct lmn_error *err)
+{
+    struct lmn__diff_plan plan;
+    enum lmn_status st = project(diff, err);
+
     if (st != LMN_OK)
         return st;
     st = lmn__diff_plan_make(diff->table, diff->from, diff->to, &plan, err);
-    if (st == LMN_OK)
+    if (st == LMN_OK) {
+        hide(diff, plan.shared, diff->projection[1].root);
         st = choose(diff, &plan, false, err);
+    }
     if (st == LMN_OK)
         st = choose(diff, &plan, true, err);
     lmn__diff_plan_deinit(&plan);

@@ -14,7 +14,16 @@
  * a column that both `from` and `to` have lies in another file than before; a column that is added
  * changes no row, and neither does a compaction, which keeps stamps.
  *
- * Where versions between the two are gone, or do not tell what they did, there is no cut, and
+ * A restored version goes on from the one that it has the content of, so the way leads back from
+ * both ends to the version where they meet:
+ *
+ *   1 ... 3 ... from
+ *         \ restored ... to
+ *
+ * A column is the same at both ends if a field with its id is there all along: ids of dropped
+ * columns are given to others.
+ *
+ * Where versions on the way are gone, or do not tell what they did, there is no cut, and
  * stamps decide: some rows are then said to be updated that were not, but none is left out.
  */
 #include "table/diff_plan.h"
@@ -25,6 +34,7 @@
 #include "base/math.h"
 #include "table/conflict.h"
 #include "table/fragment_reader.h"
+#include "table/shared_fields.h"
 
 /* Rows whose fragment does not say what changed them last. */
 #define NO_STAMP UINT64_MAX
@@ -281,17 +291,6 @@ static struct lmn__span file_of(const struct lmn__pb_fragment *fragment, int32_t
     return (struct lmn__span){ (const uint8_t *)"", 0 };
 }
 
-static bool has_field(const struct lmn__manifest *manifest, int32_t id)
-{
-    const struct lmn__pb_schema_field *field = manifest->pb.fields.item;
-
-    for (size_t i = 0; i < manifest->pb.fields.count; i++) {
-        if (field[i].id == id)
-            return true;
-    }
-    return false;
-}
-
 /* Does a column that both ends have lie in another file? Parents of others have no values. */
 static bool column_moved(const struct planning *planning, const struct lmn__pb_fragment *before,
                          const struct lmn__pb_fragment *after)
@@ -302,7 +301,7 @@ static bool column_moved(const struct planning *planning, const struct lmn__pb_f
         const struct lmn__node *node = &schema->node[i];
         struct lmn__span one, two;
 
-        if (node->kind != LMN__NODE_LEAF || !has_field(planning->from, node->field->id))
+        if (node->kind != LMN__NODE_LEAF || !planning->plan->shared[i])
             continue;
         one = file_of(before, node->field->id);
         two = file_of(after, node->field->id);
@@ -380,21 +379,21 @@ static enum lmn_status cross(struct planning *planning, const struct lmn__manife
     return st;
 }
 
-/* Did the commit of this version add or replace columns, and no more? */
-static enum lmn_status is_cut(struct planning *planning, const struct lmn__manifest *manifest,
-                              bool *cut_out, struct lmn_error *err)
-{
-    struct lmn__pb_transaction transaction;
-    struct lmn__arena arena;
-    enum lmn_status st;
+/* A commit that added or replaced columns, and no more. */
+struct cut {
+    uint64_t version, parent;
+};
 
-    lmn__arena_init(&arena, planning->env, 0);
-    st = lmn__transaction_read(planning->table->store, manifest, &arena, &transaction, err);
-    *cut_out = st == LMN_OK && (transaction.merge != NULL || transaction.data_replacement != NULL);
-    lmn__arena_deinit(&arena);
-    return st == LMN_E_NOT_FOUND ? LMN_OK : st;
-}
+/* One end of the way, and where it has come to. */
+struct walk {
+    struct lmn__manifest *end;
+    struct lmn__manifest *now; /* counted; NULL: the version is gone */
+    uint64_t version;
+    struct cut *cut; /* falling */
+    uint64_t cut_count, cut_room;
+};
 
+/* NULL when the version is gone. */
 static enum lmn_status read_between(struct planning *planning, uint64_t version,
                                     struct lmn__manifest **manifest_out, struct lmn_error *err)
 {
@@ -403,42 +402,129 @@ static enum lmn_status read_between(struct planning *planning, uint64_t version,
     *manifest_out = NULL;
     if (version == planning->to->pb.version)
         *manifest_out = lmn__manifest_acquire(planning->to);
+    else if (version == planning->from->pb.version)
+        *manifest_out = lmn__manifest_acquire(planning->from);
     else
         st = lmn__table_read_version(planning->table, version, planning->to->plain_name,
                                      manifest_out, err);
     return st == LMN_E_NOT_FOUND ? LMN_OK : st;
 }
 
+static enum lmn_status add_cut(struct planning *planning, struct walk *walk, uint64_t parent,
+                               struct lmn_error *err)
+{
+    if (walk->cut_count == walk->cut_room) {
+        uint64_t room = walk->cut_room != 0 ? walk->cut_room * 2 : 16;
+        struct cut *grown = lmn__realloc(planning->env, walk->cut, room * sizeof *grown);
+
+        if (grown == NULL)
+            return lmn__no_memory(err, "versions", room * sizeof *grown);
+        walk->cut = grown;
+        walk->cut_room = room;
+    }
+    walk->cut[walk->cut_count++] = (struct cut){ walk->version, parent };
+    return LMN_OK;
+}
+
+/* The version that this one was made from, and what it did to columns. */
+static enum lmn_status find_parent(struct planning *planning, struct walk *walk,
+                                   uint64_t *parent_out, bool *overwritten_out,
+                                   struct lmn_error *err)
+{
+    struct lmn__pb_transaction transaction;
+    struct lmn__arena arena;
+    enum lmn_status st;
+
+    *parent_out = walk->version - 1;
+    *overwritten_out = false;
+    if (walk->now == NULL)
+        return LMN_OK;
+    lmn__arena_init(&arena, planning->env, 0);
+    st = lmn__transaction_read(planning->table->store, walk->now, &arena, &transaction, err);
+    if (st == LMN_OK && transaction.restore != NULL && transaction.restore->version < walk->version)
+        *parent_out = transaction.restore->version;
+    *overwritten_out = st == LMN_OK && transaction.overwrite != NULL;
+    if (st == LMN_OK && (transaction.merge != NULL || transaction.data_replacement != NULL))
+        st = add_cut(planning, walk, *parent_out, err);
+    lmn__arena_deinit(&arena);
+    return st == LMN_E_NOT_FOUND ? LMN_OK : st;
+}
+
+/* Go one version back. */
+static enum lmn_status step_back(struct planning *planning, struct walk *walk,
+                                 struct lmn_error *err)
+{
+    struct lmn__manifest *parent = NULL;
+    bool overwritten;
+    uint64_t version;
+    enum lmn_status st = find_parent(planning, walk, &version, &overwritten, err);
+
+    if (st == LMN_OK)
+        st = read_between(planning, version, &parent, err);
+    if (st != LMN_OK)
+        return st;
+    if (parent != NULL)
+        lmn__shared_fields_keep(planning->plan->shared, &planning->to->schema, parent,
+                                overwritten ? walk->now : NULL);
+    lmn__manifest_release(walk->now);
+    walk->now = parent;
+    walk->version = version;
+    return LMN_OK;
+}
+
+/* From one end to the first cut that it has met. What lies behind it goes to *start_out. */
+static enum lmn_status cross_cuts(struct planning *planning, const struct walk *walk,
+                                  struct lmn__manifest **start_out, struct lmn_error *err)
+{
+    struct found found = { .stamped = &planning->plan->updated };
+    struct lmn__manifest *start = lmn__manifest_acquire(walk->end);
+    enum lmn_status st = LMN_OK;
+
+    for (uint64_t i = 0; st == LMN_OK && i < walk->cut_count; i++) {
+        struct lmn__manifest *before, *after = NULL;
+
+        st = read_between(planning, walk->cut[i].parent, &before, err);
+        if (st == LMN_OK && before != NULL)
+            st = read_between(planning, walk->cut[i].version, &after, err);
+        if (st == LMN_OK && after != NULL) {
+            st = compare(planning, after, start, &found, err);
+            if (st == LMN_OK)
+                st = cross(planning, before, after, err);
+            lmn__manifest_release(start);
+            start = lmn__manifest_acquire(before);
+        }
+        lmn__manifest_release(before);
+        lmn__manifest_release(after);
+    }
+    *start_out = start;
+    return st;
+}
+
 /* Find what was updated, from cut to cut. */
 static enum lmn_status find_updated(struct planning *planning, struct lmn_error *err)
 {
     struct found found = { .stamped = &planning->plan->updated };
-    struct lmn__manifest *start = lmn__manifest_acquire(planning->from);
-    struct lmn__manifest *before = lmn__manifest_acquire(planning->from), *now = NULL;
+    struct walk left = { .end = planning->from, .version = planning->from->pb.version };
+    struct walk right = { .end = planning->to, .version = planning->to->pb.version };
+    struct lmn__manifest *left_start = NULL, *right_start = NULL;
     enum lmn_status st = LMN_OK;
 
-    for (uint64_t v = planning->from->pb.version + 1; st == LMN_OK && v <= planning->to->pb.version;
-         v++) {
-        bool cut = false;
-
-        st = read_between(planning, v, &now, err);
-        if (st == LMN_OK && now != NULL && before != NULL)
-            st = is_cut(planning, now, &cut, err);
-        if (st == LMN_OK && cut) {
-            st = compare(planning, start, before, &found, err);
-            if (st == LMN_OK)
-                st = cross(planning, before, now, err);
-            lmn__manifest_release(start);
-            start = lmn__manifest_acquire(now);
-        }
-        lmn__manifest_release(before);
-        before = now;
-        now = NULL;
-    }
+    left.now = lmn__manifest_acquire(left.end);
+    right.now = lmn__manifest_acquire(right.end);
+    while (st == LMN_OK && left.version != right.version)
+        st = step_back(planning, left.version > right.version ? &left : &right, err);
     if (st == LMN_OK)
-        st = compare(planning, start, planning->to, &found, err);
-    lmn__manifest_release(start);
-    lmn__manifest_release(before);
+        st = cross_cuts(planning, &left, &left_start, err);
+    if (st == LMN_OK)
+        st = cross_cuts(planning, &right, &right_start, err);
+    if (st == LMN_OK)
+        st = compare(planning, left_start, right_start, &found, err);
+    lmn__manifest_release(left_start);
+    lmn__manifest_release(right_start);
+    lmn__manifest_release(left.now);
+    lmn__manifest_release(right.now);
+    lmn__free(planning->env, left.cut);
+    lmn__free(planning->env, right.cut);
     return st;
 }
 
@@ -485,7 +571,10 @@ enum lmn_status lmn__diff_plan_make(struct lmn_table *table, struct lmn__manifes
     lmn__id_set_init(&plan_out->updated, table->env);
     lmn__id_set_init(&plan_out->deleted, table->env);
     lmn__id_set_init(&planning.common, table->env);
-    st = compare(&planning, from, to, &found, err);
+    plan_out->env = table->env;
+    st = lmn__shared_fields_find(table->env, from, to, &plan_out->shared, err);
+    if (st == LMN_OK)
+        st = compare(&planning, from, to, &found, err);
     if (st == LMN_OK)
         st = find_updated(&planning, err);
     if (st == LMN_OK)
@@ -501,4 +590,5 @@ void lmn__diff_plan_deinit(struct lmn__diff_plan *plan)
     lmn__id_set_deinit(&plan->inserted);
     lmn__id_set_deinit(&plan->updated);
     lmn__id_set_deinit(&plan->deleted);
+    lmn__free(plan->env, plan->shared);
 }

@@ -14,6 +14,8 @@ struct lmn__diff_plan {
     struct lmn__id_set inserted;
     struct lmn__id_set updated;
     struct lmn__id_set deleted;
+    bool *shared; /* per node of the newer schema: has the older version this field? */
+    struct lmn_env *env;
 };
 
 /*

@@ -53,8 +53,9 @@ struct opening {
 static void list_leaves(const struct lmn__selected *selected, struct opening *opening)
 {
     if (selected->node != NULL && selected->node->kind == LMN__NODE_LEAF) {
-        opening->leaf[opening->leaf_count++] = (struct leaf){ selected->node->field->id, NO_FILE,
-                                                              -1 };
+        int32_t id = selected->absent ? -1 : selected->node->field->id;
+
+        opening->leaf[opening->leaf_count++] = (struct leaf){ id, NO_FILE, -1 };
         return;
     }
     for (uint32_t i = 0; i < selected->child_count; i++)

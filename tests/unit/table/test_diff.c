@@ -196,6 +196,59 @@ static void test_diff__does_not_see_added_columns(void **state)
     lmn_store_release(store);
 }
 
+static void add_column(struct lmn_table *table, const char *name, const char *expression)
+{
+    struct lmn_assignment column = { name, expression };
+    struct lmn_error err;
+
+    CHECK_STATUS(lmn_table_add_columns(table, &column, 1, &err), LMN_OK, &err);
+}
+
+/* A restored version goes on from the one whose content it has. */
+static void test_diff__sees_through_restores(void **state)
+{
+    struct lmn_store *store = test_store_memory();
+    struct lmn_table *table = make(store);
+    struct lmn_error err;
+
+    (void)state;
+    add_column(table, "twice", "number * 2");                      /* 3 */
+    CHECK_STATUS(lmn_table_restore(table, 2, &err), LMN_OK, &err); /* 4 */
+    update(table, "_rowid = 7", "0 - 1");                          /* 5 */
+    CHECK_EQ(diff(table, 3, 4), 0);
+    CHECK_EQ(diff(table, 2, 5), 1);
+    CHECK_EQ(change[7], 'u');
+    CHECK_EQ(diff(table, 3, 5), 1);
+    CHECK_STATUS(lmn_table_restore(table, 3, &err), LMN_OK, &err); /* 6 */
+    update(table, "_rowid = 8", "0 - 2");                          /* 7 */
+    CHECK_EQ(diff(table, 5, 7), 2);
+    CHECK_EQ(change[7], 'u');
+    CHECK_EQ(number[7], 7 * 3);
+    CHECK_EQ(change[8], 'u');
+    lmn_table_release(table);
+    lmn_store_release(store);
+}
+
+static void test_diff__tells_columns_of_one_field_id_apart(void **state)
+{
+    static const char *const twice[] = { "twice" };
+    struct lmn_store *store = test_store_memory();
+    struct lmn_table *table = make(store);
+    struct lmn_error err;
+
+    (void)state;
+    add_column(table, "twice", "number * 2");                                  /* 3 */
+    CHECK_STATUS(lmn_table_drop_columns(table, twice, 1, &err), LMN_OK, &err); /* 4 */
+    add_column(table, "label", "'a label'");                                   /* 5 */
+    CHECK_EQ(diff(table, 3, 5), 0);
+    delete_rows(table, "_rowid = 7"); /* 6 */
+    CHECK_EQ(diff(table, 3, 6), 1);
+    CHECK_EQ(change[7], 'd');
+    CHECK_EQ(number[7], 7 * 3);
+    lmn_table_release(table);
+    lmn_store_release(store);
+}
+
 /* Without the versions between, stamps decide: too many rows, but none too few. */
 static void test_diff__leaves_no_update_out_when_versions_are_gone(void **state)
 {
@@ -248,6 +301,7 @@ static void test_diff__faults(void **state)
     (void)state;
     update(table, "_rowid >= 10 and _rowid < 20", "number + 1");
     delete_rows(table, "_rowid >= 15 and _rowid < 30");
+    add_column(table, "twice", "number * 2");
     lmn_table_release(table);
     before = live_allocations();
     for (uint64_t nth = 1;; nth++) {
@@ -258,7 +312,7 @@ static void test_diff__faults(void **state)
 
         table = sample_table_open(store);
         fault_arm(FAULT_ALLOC | FAULT_STORE, nth);
-        st = lmn_table_diff(table, 2, 4, &stream, &err);
+        st = lmn_table_diff(table, 2, 5, &stream, &err);
         while (st == LMN_OK && (st = lmn_table_scan_next(&stream, &batch, &err)) == LMN_OK &&
                batch.release != NULL)
             batch.release(&batch);
@@ -318,6 +372,8 @@ int main(void)
         cmocka_unit_test(test_diff__tells_inserts_updates_and_deletes),
         cmocka_unit_test(test_diff__does_not_see_compactions),
         cmocka_unit_test(test_diff__does_not_see_added_columns),
+        cmocka_unit_test(test_diff__sees_through_restores),
+        cmocka_unit_test(test_diff__tells_columns_of_one_field_id_apart),
         cmocka_unit_test(test_diff__leaves_no_update_out_when_versions_are_gone),
         cmocka_unit_test(test_diff__refuses_what_it_cannot_compare),
         cmocka_unit_test(test_diff__faults),
