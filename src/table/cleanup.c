@@ -37,6 +37,7 @@
 #include "table/cleanup_fills.h"
 #include "table/named_files.h"
 #include "table/pin.h"
+#include "table/removal.h"
 #include "table/table.h"
 #include "table/versions.h"
 
@@ -56,10 +57,12 @@ struct cleanup {
     struct lmn_cleanup_result result;
     struct lmn__arena arena;
     struct lmn__named_files files;
+    struct lmn__removal removal;
+    uint64_t judged;             /* files that may go */
     struct candidate *candidate; /* rising */
     uint64_t count;
     bool plain;
-    int64_t now_ns;
+    int64_t since_ns; /* files that no version names stay if they changed later */
 };
 
 static void keep_version(struct cleanup *cleanup, uint64_t version)
@@ -240,23 +243,6 @@ static enum lmn_status read_versions(struct cleanup *cleanup, struct lmn_error *
     return st == LMN_OK ? keep_pinned(cleanup, true, err) : st;
 }
 
-/* Remove a file, or only count it. */
-static enum lmn_status remove_file(struct cleanup *cleanup, const char *path, uint64_t bytes,
-                                   struct lmn_error *err)
-{
-    enum lmn_status st = LMN_OK;
-
-    if (!cleanup->options.dry_run)
-        st = cleanup->store->ops->remove(cleanup->store, path, err);
-    if (st == LMN_E_NOT_FOUND) /* another cleanup was faster */
-        return LMN_OK;
-    if (st == LMN_OK) {
-        cleanup->result.files_removed++;
-        cleanup->result.bytes_removed += bytes;
-    }
-    return st;
-}
-
 /* Step 2. */
 static enum lmn_status remove_versions(struct cleanup *cleanup, struct lmn_error *err)
 {
@@ -264,20 +250,15 @@ static enum lmn_status remove_versions(struct cleanup *cleanup, struct lmn_error
 
     for (uint64_t i = 0; st == LMN_OK && i < cleanup->count; i++) {
         char path[LMN__VERSION_PATH_BYTES];
-        struct lmn__store_stat stat;
 
         if (cleanup->candidate[i].kept)
             continue;
         lmn__version_path(cleanup->candidate[i].version, cleanup->plain, path);
-        st = cleanup->store->ops->stat(cleanup->store, path, &stat, err);
-        if (st == LMN_E_NOT_FOUND) {
-            st = LMN_OK;
-            continue;
-        }
-        if (st == LMN_OK)
-            st = remove_file(cleanup, path, stat.bytes, err);
-        cleanup->result.versions_removed += st == LMN_OK;
+        st = lmn__removal_add(&cleanup->removal, path, true, err);
     }
+    if (st == LMN_OK)
+        st = lmn__removal_run(&cleanup->removal, err);
+    cleanup->result.versions_removed = cleanup->removal.files;
     if (st == LMN_OK && cleanup->result.versions_removed != 0 && !cleanup->options.dry_run)
         st = cleanup->store->ops->sync_dir(cleanup->store, "_versions", err);
     return st;
@@ -310,18 +291,11 @@ static enum lmn_status judge(struct cleanup *cleanup, const char *path, const ch
                              struct lmn_error *err)
 {
     const struct lmn__named_file *named = lmn__named_files_find(&cleanup->files, owner);
-    struct lmn__store_stat stat;
-    enum lmn_status st;
 
     if (named != NULL && named->kept)
         return LMN_OK;
-    st = cleanup->store->ops->stat(cleanup->store, path, &stat, err);
-    if (st == LMN_E_NOT_FOUND)
-        return LMN_OK;
-    if (st != LMN_OK || (named == NULL && !cleanup->options.remove_unverified &&
-                         stat.modified_ns > cleanup->now_ns - week_ns))
-        return st;
-    return remove_file(cleanup, path, stat.bytes, err);
+    cleanup->judged++;
+    return lmn__removal_add(&cleanup->removal, path, named != NULL, err);
 }
 
 /* One folder while it is walked. */
@@ -359,13 +333,12 @@ static enum lmn_status walk_dir(struct walk *walk, struct lmn_error *err)
 /* The same for the folder of one data file or index, which goes with its last file. */
 static enum lmn_status walk_owned(struct walk *walk, struct lmn_error *err)
 {
-    struct lmn_store *store = walk->cleanup->store;
-    uint64_t before = walk->cleanup->result.files_removed;
+    struct cleanup *cleanup = walk->cleanup;
+    uint64_t before = cleanup->judged;
     enum lmn_status st = walk_dir(walk, err);
 
-    if (st == LMN_OK && walk->cleanup->result.files_removed != before &&
-        !walk->cleanup->options.dry_run)
-        (void)store->ops->remove_dir(store, walk->dir, NULL); /* it may have others */
+    if (st == LMN_OK && cleanup->judged != before)
+        st = lmn__removal_add_dir(&cleanup->removal, walk->dir, err);
     return st;
 }
 
@@ -420,19 +393,18 @@ static enum lmn_status remove_files(struct cleanup *cleanup, struct lmn_error *e
 
     for (size_t i = 0; st == LMN_OK && i < sizeof walks / sizeof walks[0]; i++)
         st = walk_dir(&walks[i], err);
-    return st;
+    return st == LMN_OK ? lmn__removal_run(&cleanup->removal, err) : st;
 }
 
 /* Step 5. */
 static enum lmn_status remove_fills(struct cleanup *cleanup, struct lmn_error *err)
 {
-    int64_t since_ns = cleanup->options.remove_unverified ? INT64_MAX : cleanup->now_ns - week_ns;
     struct lmn__manifest *newest;
     enum lmn_status st = lmn__table_newest(cleanup->table, &newest, err);
 
     if (st != LMN_OK)
         return st;
-    st = lmn__cleanup_fills(cleanup->store, newest, since_ns, cleanup->options.dry_run,
+    st = lmn__cleanup_fills(cleanup->store, newest, cleanup->since_ns, cleanup->options.dry_run,
                             &cleanup->result, err);
     lmn__manifest_release(newest);
     return st;
@@ -455,13 +427,15 @@ enum lmn_status lmn_table_cleanup(struct lmn_table *table,
                                   struct lmn_cleanup_result *result_out, struct lmn_error *err)
 {
     struct cleanup cleanup = { .table = table, .store = table->store };
+    int64_t now_ns = lmn__clock_now_ns();
     enum lmn_status st;
 
-    cleanup.now_ns = lmn__clock_now_ns();
     if (options != NULL)
         cleanup.options = *options;
     if (cleanup.options.older_than_us == 0)
-        cleanup.options.older_than_us = (cleanup.now_ns - 2 * week_ns) / 1000;
+        cleanup.options.older_than_us = (now_ns - 2 * week_ns) / 1000;
+    cleanup.since_ns = cleanup.options.remove_unverified ? INT64_MAX : now_ns - week_ns;
+    lmn__removal_init(&cleanup.removal, table->store, cleanup.since_ns, cleanup.options.dry_run);
     lmn__arena_init(&cleanup.arena, table->env, 0);
     lmn__named_files_init(&cleanup.files, table->env);
     st = check_table(table, err);
@@ -473,8 +447,11 @@ enum lmn_status lmn_table_cleanup(struct lmn_table *table,
         st = enter_new_versions(&cleanup, err);
     if (st == LMN_OK)
         st = remove_files(&cleanup, err);
+    cleanup.result.files_removed = cleanup.removal.files;
+    cleanup.result.bytes_removed = cleanup.removal.bytes;
     if (st == LMN_OK)
         st = remove_fills(&cleanup, err);
+    lmn__removal_deinit(&cleanup.removal);
     lmn__named_files_deinit(&cleanup.files);
     lmn__arena_deinit(&cleanup.arena);
     if (result_out != NULL)
