@@ -60,7 +60,7 @@ class Versions:
     @property
     def tags(self):
         """The names of versions: ``tags.list()``, ``create()``, ``update()``, ``delete()``."""
-        return Tags(self._core)
+        return Tags(self)
 
     def restore(self, version=None):
         """Make a version with the content of an earlier one: a number, a tag or a time.
@@ -179,8 +179,9 @@ class CleanupResult:
 class Tags:
     """The names that versions of a table have."""
 
-    def __init__(self, core):
-        self._core = core
+    def __init__(self, table):
+        self._table = table
+        self._core = table._core
 
     def list(self):
         """``{name: {"version": number, "branch": name or None}}``"""
@@ -197,13 +198,13 @@ class Tags:
             raise _core.NotFoundError(f"there is no tag {name!r}") from None
 
     def create(self, name, version=None):
-        """Name a version; None is the one that the table stands at."""
-        self._core.tag(name, version or 0, False)
+        """Name a version: a number, another tag, a time; None is where the table stands."""
+        self._core.tag(name, self._table._number(version), False)
 
     def update(self, name, version=None):
-        """Move a name to another version."""
+        """Move a name to another version, which is given as to ``create()``."""
         self.get_version(name)
-        self._core.tag(name, version or 0, True)
+        self._core.tag(name, self._table._number(version), True)
 
     def delete(self, name):
         """Take a name away; the version stays."""

@@ -237,6 +237,13 @@ def test_tags__are_made_moved_and_taken_away(table):
         table.tags.create("a", 2)
     table.tags.update("a", 2)
     assert table.tags.get_version("a") == 2
+    table.tags.update("a", "b")
+    assert table.tags.get_version("a") == 1
+    table.tags.create("then", table.versions()[1]["timestamp"])
+    assert table.tags.get_version("then") == 2
+    table.tags.delete("then")
+    with pytest.raises(leman.NotFoundError, match='no tag "nope"'):
+        table.tags.create("c", "nope")
     with pytest.raises(leman.NotFoundError):
         table.tags.update("c", 2)
     with pytest.raises(leman.NotFoundError):
