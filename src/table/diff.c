@@ -400,8 +400,10 @@ static enum lmn_status read_versions(struct diff *diff, uint64_t from, uint64_t 
         st = lmn__table_read_version(diff->table, to, plain, &diff->to, err);
     if (st == LMN_OK &&
         !(lmn__manifest_stable_ids(diff->from) && lmn__manifest_stable_ids(diff->to)))
-        st = lmn_fail(err, LMN_E_UNSUPPORTED,
-                      "rows have no stable ids, so those of two versions cannot be compared");
+        st = lmn_fail(
+            err, LMN_E_UNSUPPORTED,
+            "rows have no stable ids, so those of two versions cannot be compared; tables "
+            "that Leman makes have them");
     return st;
 }
 

@@ -96,6 +96,9 @@ static enum lmn_status open_branch(struct lmn_store *store, const char *branch,
 {
     char path[4096];
     int len = snprintf(path, sizeof path, "%s/tree/%s", store->name, branch);
+    uint64_t newest;
+    bool plain;
+    enum lmn_status st;
 
     *branch_out = NULL;
     if (strcmp(store->ops->kind, "local") != 0)
@@ -103,7 +106,12 @@ static enum lmn_status open_branch(struct lmn_store *store, const char *branch,
                         store->ops->kind);
     if (len < 0 || (size_t)len >= sizeof path)
         return lmn_fail(err, LMN_E_INVALID, "the name of branch \"%.100s\" is too long", branch);
-    return lmn_store_open_local(store->env, path, branch_out, err);
+    st = lmn_store_open_local(store->env, path, branch_out, err);
+    if (st == LMN_OK)
+        st = lmn__versions_newest(*branch_out, &newest, &plain, err);
+    if (st == LMN_E_NOT_FOUND)
+        return lmn_fail(err, st, "%.300s has no branch \"%.100s\"", store->name, branch);
+    return st;
 }
 
 /* A tag names a version of one branch: it is not one of another. */

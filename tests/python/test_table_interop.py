@@ -343,7 +343,7 @@ def test_branches_are_listed_and_read(path):
     assert len(ours) == 100
     with pytest.raises(leman.UnsupportedError, match='branch "trial"'):
         trial.append(rows(600, 1))
-    with pytest.raises(leman.NotFoundError):
+    with pytest.raises(leman.NotFoundError, match='has no branch "other"'):
         leman.open(path, branch="other")
 
 
