@@ -31,7 +31,15 @@ def _whole(value):
 def _decimal(value):
     if not value.is_finite():
         raise ValueError(f"{value} is no value of a decimal")
-    return str(value)
+    _, digits, exponent = value.as_tuple()
+    if len(digits) <= sys.float_info.dig:
+        return str(value)
+    # A number with a fraction is a double, which has fewer digits.
+    scale = max(-exponent, 0)
+    precision = max(len(digits) + max(exponent, 0), scale)
+    if precision > 76:
+        raise ValueError(f"{value} has {precision} digits, and decimals have at most 76")
+    return f"cast('{value:f}' as decimal({precision}, {scale}))"
 
 
 def _moment(value):
