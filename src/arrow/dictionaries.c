@@ -160,3 +160,55 @@ enum lmn_status lmn__dictionaries_gather(const struct ArrowArray *const *array,
     lmn__free(builder->env, joined.bucket);
     return st;
 }
+
+/* The index of every value; nulls have none. */
+static enum lmn_status index_values(struct joined *joined, const struct ArrowArray *values,
+                                    struct lmn_error *err)
+{
+    uint64_t count = (uint64_t)values->length;
+    const uint8_t *validity = lmn__view_validity(values);
+    uint32_t width = joined->builder->layout->bits / 8, index = 0;
+    uint8_t *at = NULL;
+    enum lmn_status st = validity != NULL
+                             ? lmn__builder_add_bits(joined->builder, validity,
+                                                     (uint64_t)values->offset, count, err)
+                             : lmn__builder_add_valid(joined->builder, count, err);
+
+    if (st == LMN_OK)
+        st = lmn__builder_extend(joined->builder, count, &at, err);
+    for (uint64_t i = 0; st == LMN_OK && i < count; i++, at += width) {
+        bool is_null = lmn__view_is_null(values, i);
+
+        if (!is_null)
+            st = find_value(joined, values, i, &index, err);
+        lmn__store_uint(at, width, is_null ? 0 : index);
+    }
+    return st;
+}
+
+enum lmn_status lmn__dictionary_make(struct lmn_env *env, const struct lmn__layout *layout,
+                                     const struct ArrowArray *values, struct ArrowArray *array_out,
+                                     struct lmn_error *err)
+{
+    struct lmn__builder builder;
+    struct joined joined = { .builder = &builder, .layout = layout->child[0], .bucket_count = 16 };
+    enum lmn_status st = lmn__builder_init(&builder, env, layout, err);
+
+    *array_out = (struct ArrowArray){ 0 };
+    if (st != LMN_OK)
+        return st;
+    while (joined.bucket_count < 2 * (uint64_t)values->length)
+        joined.bucket_count *= 2;
+    joined.bucket = lmn__alloc(env, joined.bucket_count * sizeof *joined.bucket);
+    if (joined.bucket == NULL) {
+        st = lmn__no_memory(err, "a dictionary", joined.bucket_count * sizeof *joined.bucket);
+    } else {
+        memset(joined.bucket, 0xff, joined.bucket_count * sizeof *joined.bucket);
+        st = index_values(&joined, values, err);
+    }
+    if (st == LMN_OK)
+        st = lmn__builder_finish(&builder, array_out, err);
+    lmn__free(env, joined.bucket);
+    lmn__builder_deinit(&builder);
+    return st;
+}

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * dictionaries.h - one array of several, each with a dictionary of its own.
+ * dictionaries.h - dictionaries that are made: of several, or of plain values.
  */
 #ifndef LMN_ARROW_DICTIONARIES_H
 #define LMN_ARROW_DICTIONARIES_H
@@ -19,5 +19,16 @@ LMN_MUST_USE enum lmn_status lmn__dictionaries_gather(const struct ArrowArray *c
                                                       const uint64_t *index, uint64_t count,
                                                       struct lmn__builder *builder,
                                                       struct lmn_error *err);
+
+/*
+ * The values of a plain array as one of type `layout`, a DICTIONARY of strings or numbers.
+ *
+ * The caller releases *array_out. Fails as lmn__dictionaries_gather() does.
+ */
+LMN_MUST_USE enum lmn_status lmn__dictionary_make(struct lmn_env *env,
+                                                  const struct lmn__layout *layout,
+                                                  const struct ArrowArray *values,
+                                                  struct ArrowArray *array_out,
+                                                  struct lmn_error *err);
 
 #endif

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "arrow/dictionaries.h"
 #include "arrow/view.h"
 #include "expr/choice.h"
 #include "expr/internal.h"
@@ -134,6 +135,17 @@ static enum lmn_status append_run(struct lmn__frame *frame, const struct lmn__ve
     return lmn__result_append(frame, &frame->expr->root->type, vector, context);
 }
 
+/* Plain values become those of a dictionary. */
+static enum lmn_status encode(const struct lmn__expr *expr, struct ArrowArray *array,
+                              struct lmn_error *err)
+{
+    struct ArrowArray plain = *array;
+    enum lmn_status st = lmn__dictionary_make(expr->env, expr->encoded, &plain, array, err);
+
+    plain.release(&plain);
+    return st;
+}
+
 enum lmn_status lmn__expr_eval(const struct lmn__expr *expr, const struct ArrowArray *batch,
                                struct ArrowArray *array_out, struct lmn_error *err)
 {
@@ -152,6 +164,8 @@ enum lmn_status lmn__expr_eval(const struct lmn__expr *expr, const struct ArrowA
     if (st == LMN_OK)
         st = lmn__builder_finish(&builder, array_out, err);
     lmn__builder_deinit(&builder);
+    if (st == LMN_OK && expr->encoded != NULL)
+        st = encode(expr, array_out, err);
     return st;
 }
 

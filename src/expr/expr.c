@@ -187,6 +187,9 @@ static enum lmn_status bind_result(struct lmn__expr *expr, const struct lmn__typ
     st = lmn__type_to_schema(&type, &expr->type, err);
     if (st == LMN_OK)
         st = lmn__layout_from_schema(&expr->type, &expr->bound, &expr->layout, err);
+    expr->encoded = NULL;
+    if (st == LMN_OK && target != NULL && expr->target.dictionary != NULL)
+        st = lmn__layout_from_schema(&expr->target, &expr->bound, &expr->encoded, err);
     return st;
 }
 

@@ -27,7 +27,8 @@ struct lmn__expr {
     struct lmn__made_schema *made;
     struct lmn__term *root; /* NULL: not bound */
     struct ArrowSchema type;
-    const struct lmn__layout *layout; /* of `type` */
+    const struct lmn__layout *layout;  /* of `type` */
+    const struct lmn__layout *encoded; /* of a target that is a dictionary of such values */
     const char **path;
     uint32_t path_count;
 };

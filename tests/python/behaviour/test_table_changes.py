@@ -236,6 +236,20 @@ def test_update__values_that_do_not_fit_are_refused(db, kind, value, message):
     assert table.version == 1
 
 
+@pytest.mark.parametrize("index", [pa.int8(), pa.uint16(), pa.int32()])
+def test_update__dictionaries(db, index):
+    kind = pa.dictionary(index, pa.string())
+    rows = {"id": [1, 2, 3], "v": pa.array(["a", None, "b"]).cast(kind)}
+    table = db.create_table("t", pa.table(rows))
+    table.update("id = 2", values={"v": "c"})
+    table.update("id = 1", {"v": "v || 'x'"})
+    assert table.schema.field("v").type == kind
+    found = {row["id"]: row["v"] for row in table.to_arrow().to_pylist()}
+    assert found == {1: "ax", 2: "c", 3: "b"}
+    table.update(values={"v": None})
+    assert table.to_arrow()["v"].null_count == 3
+
+
 def test_update__embeddings(db):
     kind = pa.list_(pa.float32(), 768)
     table = db.create_table("t", {"id": [1, 2]}, schema={"id": pa.int64(), "v": kind})
