@@ -4,15 +4,18 @@
  * key. Then the table's keys are scanned and looked up; every hit is a pair of a source row and a
  * row of the table. At the end the pairs are updated or deleted, and source rows without a pair
  * are inserted. Memory: the stream's rows, and 24 bytes per pair.
+ *
+ * Pairs come in the order of the table's rows and stay in it: what the source does not have is read
+ * from the table row by row, and row ids are written as ranges.
  */
 #include <leman/table_scan.h>
 #include <leman/table_write.h>
-#include <stdlib.h>
 
 #include "arrow/gather.h"
 #include "arrow/plain.h"
 #include "arrow/producer.h"
 #include "arrow/schema.h"
+#include "arrow/share.h"
 #include "base/error.h"
 #include "base/math.h"
 #include "expr/expr.h"
@@ -20,7 +23,8 @@
 #include "table/merge_where.h"
 #include "table/move.h"
 
-enum { PAIRS_AT_ONCE = 4096 };
+/* Pairs are updated a few at first, then as many as have this many bytes. */
+enum { PAIRS_FIRST = 8, PAIRS_MAX = 8192, PAIRS_BYTES = 32 << 20 };
 
 /* The stream, read to its end. */
 struct source {
@@ -314,14 +318,6 @@ static enum lmn_status match_table(struct merge *merge, struct lmn_error *err)
     return st;
 }
 
-static int compare_pairs(const void *a, const void *b)
-{
-    const struct pair *x = a, *y = b;
-
-    return x->source != y->source ? (x->source < y->source ? -1 : 1)
-                                  : (x->address > y->address) - (x->address < y->address);
-}
-
 /* The batch of a source row. */
 static uint64_t batch_of(const struct source *source, uint64_t row)
 {
@@ -338,9 +334,42 @@ static uint64_t batch_of(const struct source *source, uint64_t row)
     return low;
 }
 
-/* Some pairs whose source rows are in one batch: take what their rows will be. */
+/* The source rows of some pairs, out of all batches. */
+static enum lmn_status pick_source(struct merge *merge, const struct pair *pair, uint64_t count,
+                                   struct ArrowArray *rows_out, struct lmn_error *err)
+{
+    const struct source *source = &merge->source;
+    const struct ArrowArray **from = lmn__calloc(merge->env, source->count, sizeof *from);
+    uint32_t *part = lmn__calloc(merge->env, count, sizeof *part);
+    uint64_t *index = lmn__calloc(merge->env, count, sizeof *index);
+    const struct lmn__layout *layout;
+    struct lmn__arena arena;
+    enum lmn_status st;
+
+    *rows_out = (struct ArrowArray){ 0 };
+    lmn__arena_init(&arena, merge->env, 0);
+    st = from != NULL && part != NULL && index != NULL
+             ? lmn__layout_from_schema(&source->schema, &arena, &layout, err)
+             : lmn__no_memory(err, "a list of rows", count * sizeof *index);
+    for (uint64_t i = 0; st == LMN_OK && i < source->count; i++)
+        from[i] = &source->batch[i];
+    for (uint64_t i = 0; st == LMN_OK && i < count; i++) {
+        part[i] = (uint32_t)batch_of(source, pair[i].source);
+        index[i] = pair[i].source - source->first[part[i]];
+    }
+    if (st == LMN_OK)
+        st = lmn__arrays_gather(merge->env, layout, from, (uint32_t)source->count, part, index,
+                                count, rows_out, err);
+    lmn__arena_deinit(&arena);
+    lmn__free(merge->env, from);
+    lmn__free(merge->env, part);
+    lmn__free(merge->env, index);
+    return st;
+}
+
+/* Take what the rows of some pairs will be; *bytes_out is how many these are. */
 static enum lmn_status update_pairs(struct merge *merge, const struct pair *pair, uint64_t count,
-                                    uint64_t batch, struct lmn_error *err)
+                                    uint64_t *bytes_out, struct lmn_error *err)
 {
     struct lmn__merge_rows rows = { .env = merge->env,
                                     .table = merge->pinned,
@@ -348,51 +377,47 @@ static enum lmn_status update_pairs(struct merge *merge, const struct pair *pair
                                     .given = &merge->given,
                                     .where = merge->options->matched_where,
                                     .source_schema = &merge->source.schema };
-    uint64_t *place = lmn__calloc(merge->env, count * 3, sizeof *place);
-    uint64_t *id, *address, kept;
+    uint64_t *id = lmn__calloc(merge->env, count * 2, sizeof *id), *address, kept;
     struct lmn__conform whole;
-    struct ArrowArray made;
+    struct ArrowArray source, made;
     enum lmn_status st;
 
-    if (place == NULL)
-        return lmn__no_memory(err, "a batch", count * 3 * sizeof *place);
-    id = place + count;
-    address = place + 2 * count;
+    *bytes_out = 0;
+    if (id == NULL)
+        return lmn__no_memory(err, "a batch", count * 2 * sizeof *id);
+    address = id + count;
     for (uint64_t i = 0; i < count; i++) {
-        place[i] = pair[i].source - merge->source.first[batch];
         id[i] = pair[i].id;
         address[i] = pair[i].address;
     }
-    st = lmn__merge_rows_make(&rows, &merge->source.batch[batch], place, id, address, count, &made,
-                              &kept, &whole, err);
+    st = pick_source(merge, pair, count, &source, err);
+    if (st == LMN_OK)
+        st = lmn__merge_rows_make(&rows, &source, id, address, count, &made, &kept, &whole, err);
     if (st == LMN_OK) {
         if (kept != 0)
             st = lmn__move_rows(&merge->move, &whole, &made, address, id, err);
+        *bytes_out = lmn__array_bytes(&made, &whole.schema);
         merge->result.updated += kept;
         merge->result.skipped += count - kept;
         made.release(&made);
         lmn__conform_deinit(&whole);
     }
-    lmn__free(merge->env, place);
+    lmn__free(merge->env, id);
     return st;
 }
 
 static enum lmn_status update_all(struct merge *merge, struct lmn_error *err)
 {
+    uint64_t at_once = PAIRS_FIRST, bytes;
     enum lmn_status st = LMN_OK;
 
-    if (merge->pair_count != 0)
-        qsort(merge->pair, merge->pair_count, sizeof *merge->pair, compare_pairs);
     for (uint64_t i = 0; st == LMN_OK && i < merge->pair_count;) {
-        uint64_t batch = batch_of(&merge->source, merge->pair[i].source), count = 1;
-        uint64_t end = batch + 1 < merge->source.count ? merge->source.first[batch + 1]
-                                                       : merge->source.row_count;
+        uint64_t count = lmn__min_u64(at_once, merge->pair_count - i);
 
-        while (i + count < merge->pair_count && count < PAIRS_AT_ONCE &&
-               merge->pair[i + count].source < end)
-            count++;
-        st = update_pairs(merge, &merge->pair[i], count, batch, err);
+        st = update_pairs(merge, &merge->pair[i], count, &bytes, err);
         i += count;
+        at_once = bytes != 0 ? PAIRS_BYTES / lmn__div_up(bytes, count) : at_once;
+        at_once = lmn__max_u64(lmn__min_u64(at_once, lmn__min_u64(count * 4, PAIRS_MAX)), 1);
     }
     return st;
 }

@@ -58,7 +58,7 @@ static enum lmn_status target_columns(const struct lmn__merge_rows *merge, struc
     return LMN_OK;
 }
 
-/* A struct of the two sides; the arrays and the second schema move into it. */
+/* A struct of the two sides; the arrays and the second schema move into it, if it is made. */
 static enum lmn_status make_sides(const struct lmn__merge_rows *merge, struct ArrowArray *source,
                                   struct ArrowSchema *target_schema, struct ArrowArray *target,
                                   struct ArrowSchema *schema_out, struct ArrowArray *array_out,
@@ -87,11 +87,10 @@ static enum lmn_status make_sides(const struct lmn__merge_rows *merge, struct Ar
 
 /* Evaluate the condition; `bits` has room for the pairs. */
 static enum lmn_status select_pairs(const struct lmn__merge_rows *merge, struct lmn__expr *expr,
-                                    const struct ArrowArray *batch, const uint64_t *place,
-                                    const uint64_t *id, uint64_t count, uint8_t *bits,
-                                    uint64_t *kept_out, struct lmn_error *err)
+                                    struct ArrowArray *source, const uint64_t *id, uint64_t count,
+                                    uint8_t *bits, uint64_t *kept_out, struct lmn_error *err)
 {
-    struct ArrowArray source = { 0 }, target = { 0 }, sides = { 0 };
+    struct ArrowArray target = { 0 }, sides = { 0 };
     struct ArrowSchema target_schema = { 0 }, sides_schema = { 0 };
     struct lmn_scan_options options = { .blobs = LMN_BLOB_BYTES };
     struct lmn__arena arena;
@@ -104,19 +103,17 @@ static enum lmn_status select_pairs(const struct lmn__merge_rows *merge, struct 
     if (st == LMN_OK)
         st = lmn_table_take_ids(merge->table, id, count, &options, &target_schema, &target, err);
     if (st == LMN_OK)
-        st = gather(merge->env, merge->source_schema, batch, place, count, &source, err);
-    if (st == LMN_OK)
-        st = make_sides(merge, &source, &target_schema, &target, &sides_schema, &sides, err);
+        st = make_sides(merge, source, &target_schema, &target, &sides_schema, &sides, err);
     if (st == LMN_OK)
         st = lmn__expr_bind_condition(expr, &sides_schema, NULL, err);
     if (st == LMN_OK)
         st = lmn__expr_select(expr, &sides, bits, kept_out, err);
-    if (source.release != NULL)
-        source.release(&source);
     if (target.release != NULL)
         target.release(&target);
-    if (sides.release != NULL)
+    if (sides.release != NULL) {
+        ArrowArrayMove(sides.children[0], source);
         sides.release(&sides);
+    }
     if (target_schema.release != NULL)
         target_schema.release(&target_schema);
     if (sides_schema.release != NULL)
@@ -125,52 +122,49 @@ static enum lmn_status select_pairs(const struct lmn__merge_rows *merge, struct 
     return st;
 }
 
+/* Keep those pairs whose bits are set. */
+static enum lmn_status keep_pairs(const struct lmn__merge_rows *merge, struct ArrowArray *source,
+                                  uint64_t *id, uint64_t *address, uint64_t count,
+                                  const uint8_t *bits, uint64_t kept, struct lmn_error *err)
+{
+    uint64_t *place = lmn__calloc(merge->env, kept + 1, sizeof *place);
+    struct ArrowArray all = *source;
+    uint64_t to = 0;
+    enum lmn_status st;
+
+    if (place == NULL)
+        return lmn__no_memory(err, "a batch", kept * sizeof *place);
+    for (uint64_t i = 0; i < count; i++) {
+        if (!lmn__bit_get(bits, i))
+            continue;
+        place[to] = i;
+        id[to] = id[i];
+        address[to++] = address[i];
+    }
+    st = gather(merge->env, merge->source_schema, &all, place, kept, source, err);
+    all.release(&all);
+    lmn__free(merge->env, place);
+    return st;
+}
+
 /* Leave out the pairs for which the condition does not hold. */
-static enum lmn_status filter_pairs(const struct lmn__merge_rows *merge,
-                                    const struct ArrowArray *batch, uint64_t *place, uint64_t *id,
-                                    uint64_t *address, uint64_t count, uint64_t *kept_out,
-                                    struct lmn_error *err)
+static enum lmn_status filter_pairs(const struct lmn__merge_rows *merge, struct ArrowArray *source,
+                                    uint64_t *id, uint64_t *address, uint64_t count,
+                                    uint64_t *kept_out, struct lmn_error *err)
 {
     struct lmn__expr *expr;
     uint8_t *bits;
-    uint64_t kept = 0;
     enum lmn_status st = lmn__expr_parse(merge->env, merge->where, &expr, err);
 
     if (st != LMN_OK)
         return st;
     bits = lmn__alloc(merge->env, lmn__bits_bytes(count) + 8);
-    st = bits != NULL ? select_pairs(merge, expr, batch, place, id, count, bits, kept_out, err)
+    st = bits != NULL ? select_pairs(merge, expr, source, id, count, bits, kept_out, err)
                       : lmn__no_memory(err, "a batch", 0);
-    for (uint64_t i = 0; st == LMN_OK && i < count; i++) {
-        if (!lmn__bit_get(bits, i))
-            continue;
-        place[kept] = place[i];
-        id[kept] = id[i];
-        address[kept++] = address[i];
-    }
+    if (st == LMN_OK && *kept_out != count)
+        st = keep_pairs(merge, source, id, address, count, bits, *kept_out, err);
     lmn__free(merge->env, bits);
     lmn__expr_free(expr);
-    return st;
-}
-
-/* Every column of the table, as rows are written. */
-static enum lmn_status whole_init(const struct lmn__merge_rows *merge, struct lmn__conform *whole,
-                                  struct lmn_error *err)
-{
-    struct lmn__projection all;
-    struct ArrowSchema schema;
-    enum lmn_status st = lmn__projection_init(&all, merge->env, &merge->manifest->schema, NULL, 0,
-                                              true, err);
-
-    *whole = (struct lmn__conform){ 0 };
-    if (st != LMN_OK)
-        return st;
-    st = lmn__projection_schema(&all, &schema, err);
-    lmn__projection_deinit(&all);
-    if (st != LMN_OK)
-        return st;
-    st = lmn__conform_init(whole, merge->env, &merge->manifest->schema, &schema, false, err);
-    schema.release(&schema);
     return st;
 }
 
@@ -184,71 +178,112 @@ static int64_t given_number(const struct lmn__conform *given, const struct lmn__
     return -1;
 }
 
-/* The values that the table has in columns that the source has not. */
-static enum lmn_status take_missing(const struct lmn__merge_rows *merge,
-                                    const struct lmn__conform *whole, const uint64_t *id,
-                                    uint64_t count, struct ArrowArray *array_out,
-                                    struct lmn_error *err)
+/*
+ * The values that the table has in columns that the source has not. Blobs that are in other files
+ * stay there.
+ */
+static enum lmn_status take_missing(const struct lmn__merge_rows *merge, const uint64_t *id,
+                                    uint64_t count, struct ArrowSchema *schema_out,
+                                    struct ArrowArray *array_out, struct lmn_error *err)
 {
-    const char **name = lmn__calloc(merge->env, whole->column_count, sizeof *name);
-    struct lmn_scan_options options = { .blobs = LMN_BLOB_BYTES, .column = name };
-    struct ArrowSchema schema;
+    const struct lmn__schema *schema = &merge->manifest->schema;
+    const char **name = lmn__calloc(merge->env, schema->top_count, sizeof *name);
+    struct lmn_scan_options options = { .blobs = LMN_BLOB_EITHER, .column = name };
     enum lmn_status st = LMN_OK;
 
+    *schema_out = (struct ArrowSchema){ 0 };
     *array_out = (struct ArrowArray){ 0 };
     if (name == NULL)
         return lmn__no_memory(err, "columns", 0);
-    for (uint32_t i = 0; i < whole->column_count; i++) {
-        if (given_number(merge->given, whole->column[i]) < 0)
-            name[options.column_count++] = whole->column[i]->name;
+    for (const struct lmn__node *node = schema->top; node != NULL; node = node->next) {
+        if (given_number(merge->given, node) < 0)
+            name[options.column_count++] = node->name;
     }
-    if (options.column_count != 0) {
-        st = lmn_table_take_ids(merge->table, id, count, &options, &schema, array_out, err);
-        if (st == LMN_OK)
-            schema.release(&schema);
-    }
+    if (options.column_count != 0)
+        st = lmn_table_take_ids(merge->table, id, count, &options, schema_out, array_out, err);
     lmn__free(merge->env, name);
     return st;
 }
 
-enum lmn_status lmn__merge_rows_make(const struct lmn__merge_rows *merge,
-                                     const struct ArrowArray *batch, uint64_t *place, uint64_t *id,
-                                     uint64_t *address, uint64_t count, struct ArrowArray *rows_out,
-                                     uint64_t *kept_out, struct lmn__conform *whole_out,
-                                     struct lmn_error *err)
+/* Every column of the table, of the types that the source's and the `taken` ones have. */
+static enum lmn_status whole_init(const struct lmn__merge_rows *merge,
+                                  const struct ArrowSchema *taken, struct lmn__conform *whole,
+                                  struct lmn_error *err)
 {
-    struct ArrowArray view, source = { 0 }, table = { 0 };
+    const struct lmn__schema *schema = &merge->manifest->schema;
+    struct ArrowSchema all;
+    int64_t at = 0, missing = 0;
+    enum lmn_status st = LMN_OK;
+
+    ArrowSchemaInit(&all);
+    if (ArrowSchemaSetFormat(&all, "+s") != NANOARROW_OK ||
+        ArrowSchemaAllocateChildren(&all, schema->top_count) != NANOARROW_OK)
+        st = lmn__no_memory(err, "a schema", 0);
+    for (const struct lmn__node *node = schema->top; st == LMN_OK && node != NULL;
+         node = node->next) {
+        int64_t number = given_number(merge->given, node);
+        const struct ArrowSchema *type = number >= 0 ? merge->given->schema.children[number]
+                                                     : taken->children[missing++];
+
+        if (ArrowSchemaDeepCopy(type, all.children[at++]) != NANOARROW_OK)
+            st = lmn__no_memory(err, "a schema", 0);
+    }
+    if (st == LMN_OK)
+        st = lmn__conform_init(whole, merge->env, schema, &all, false, err);
+    all.release(&all);
+    return st;
+}
+
+/* Rows of all columns, each one taken from where it is. */
+static enum lmn_status join_columns(const struct lmn__merge_rows *merge,
+                                    const struct lmn__conform *whole, struct ArrowArray *source,
+                                    struct ArrowArray *table, uint64_t count,
+                                    struct ArrowArray *rows_out, struct lmn_error *err)
+{
+    struct ArrowArray view;
     uint32_t missing = 0;
+    enum lmn_status st = lmn__conform_batch(merge->given, source, &view, err);
+
+    if (st == LMN_OK)
+        st = lmn__adopt_new(merge->env, 1, whole->column_count, false, rows_out, err);
+    for (uint32_t i = 0; st == LMN_OK && i < whole->column_count; i++) {
+        int64_t number = given_number(merge->given, whole->column[i]);
+
+        ArrowArrayMove(number >= 0 ? view.children[number] : table->children[missing++],
+                       rows_out->children[i]);
+    }
+    rows_out->length = (int64_t)count;
+    return st;
+}
+
+enum lmn_status lmn__merge_rows_make(const struct lmn__merge_rows *merge, struct ArrowArray *source,
+                                     uint64_t *id, uint64_t *address, uint64_t count,
+                                     struct ArrowArray *rows_out, uint64_t *kept_out,
+                                     struct lmn__conform *whole_out, struct lmn_error *err)
+{
+    struct ArrowSchema schema = { 0 };
+    struct ArrowArray table = { 0 };
     enum lmn_status st = LMN_OK;
 
     *rows_out = (struct ArrowArray){ 0 };
     *whole_out = (struct lmn__conform){ 0 };
     *kept_out = count;
     if (merge->where != NULL)
-        st = filter_pairs(merge, batch, place, id, address, count, kept_out, err);
+        st = filter_pairs(merge, source, id, address, count, kept_out, err);
     if (st == LMN_OK)
-        st = whole_init(merge, whole_out, err);
-    if (st != LMN_OK)
-        return st;
-    st = lmn__conform_batch(merge->given, batch, &view, err);
+        st = take_missing(merge, id, *kept_out, &schema, &table, err);
     if (st == LMN_OK)
-        st = gather(merge->env, &merge->given->schema, &view, place, *kept_out, &source, err);
-    if (st == LMN_OK)
-        st = take_missing(merge, whole_out, id, *kept_out, &table, err);
-    if (st == LMN_OK)
-        st = lmn__adopt_new(merge->env, 1, whole_out->column_count, false, rows_out, err);
-    for (uint32_t i = 0; st == LMN_OK && i < whole_out->column_count; i++) {
-        int64_t number = given_number(merge->given, whole_out->column[i]);
-
-        ArrowArrayMove(number >= 0 ? source.children[number] : table.children[missing++],
-                       rows_out->children[i]);
+        st = whole_init(merge, &schema, whole_out, err);
+    if (st == LMN_OK) {
+        st = join_columns(merge, whole_out, source, &table, *kept_out, rows_out, err);
+        if (st != LMN_OK)
+            lmn__conform_deinit(whole_out);
     }
-    rows_out->length = (int64_t)*kept_out;
-    if (source.release != NULL)
-        source.release(&source);
+    if (source->release != NULL)
+        source->release(source);
     if (table.release != NULL)
         table.release(&table);
-    if (st != LMN_OK)
-        lmn__conform_deinit(whole_out);
+    if (schema.release != NULL)
+        schema.release(&schema);
     return st;
 }

@@ -19,15 +19,15 @@ struct lmn__merge_rows {
 };
 
 /*
- * The whole rows of `count` pairs: row place[i] of `batch`, and the table's row with id[i]. Pairs
- * for which the condition does not hold are left out; id and address are moved up, *kept_out is how
- * many are left.
+ * The whole rows of `count` pairs: row i of `source`, which is released, and the table's row with
+ * id[i]. Pairs for which the condition does not hold are left out; id and address are moved up,
+ * *kept_out is how many are left.
  *
  * *rows_out is of the type of *whole_out: every column of the table. The caller frees both.
  */
 LMN_MUST_USE enum lmn_status lmn__merge_rows_make(const struct lmn__merge_rows *merge,
-                                                  const struct ArrowArray *batch, uint64_t *place,
-                                                  uint64_t *id, uint64_t *address, uint64_t count,
+                                                  struct ArrowArray *source, uint64_t *id,
+                                                  uint64_t *address, uint64_t count,
                                                   struct ArrowArray *rows_out, uint64_t *kept_out,
                                                   struct lmn__conform *whole_out,
                                                   struct lmn_error *err);

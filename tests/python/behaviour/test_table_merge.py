@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Rows joined to a table by key: insert, upsert, and what the builder says."""
 
+import subprocess
+import sys
+
 import leman
 import pyarrow as pa
 import pytest
@@ -96,6 +99,52 @@ def test_upsert__row_ids_of_updated_rows_stay(table):
     assert after == before
 
 
+def test_upsert__rows_of_any_batch_in_the_order_of_the_table(tmp_path):
+    kind = pa.dictionary(pa.int8(), pa.string())
+    ids = pa.int64()
+    schema = pa.schema([("id", ids), ("old", ids), ("word", kind), ("l", pa.list_(pa.int8()))])
+    rows = [{"id": i, "old": i * 2, "word": "w", "l": [1]} for i in range(1000)]
+    table = leman.create(tmp_path / "t", rows, schema=schema, max_rows_per_fragment=300)
+    ids = [i * 7 % 1000 for i in range(1000)]
+    parts = [ids[i : i + 9] for i in range(0, 900, 9)]
+    table.upsert(
+        (
+            pa.record_batch(
+                {
+                    "id": part,
+                    "word": pa.array([f"w{i % 50}" for i in part]).cast(kind),
+                    "l": [[i % 100] if i % 3 else None for i in part],
+                }
+            )
+            for part in parts
+        ),
+        on="id",
+    )
+    found = table.scan(with_row_id=True).to_arrow().to_pylist()
+    changed = found[100:]
+    assert [row["_rowid"] for row in changed] == sorted(ids[:900])
+    for row in changed:
+        i = row["id"]
+        assert (row["old"], row["word"]) == (i * 2, f"w{i % 50}")
+        assert row["l"] == ([i % 100] if i % 3 else None)
+    assert {row["word"] for row in found[:100]} == {"w"}
+
+
+def test_upsert__blobs_in_other_files_stay_there(tmp_path):
+    (tmp_path / "in").mkdir()
+    for i in range(4):
+        (tmp_path / f"in/{i}").write_bytes(bytes([i]) * 100_000)
+    table = leman.create(tmp_path / "t", leman.files(tmp_path / "in", references=True))
+    size = table.to_arrow(["path", "size"]).to_pylist()
+    result = table.upsert([{"path": row["path"], "size": 7} for row in size[1:]], on="path")
+    assert result.updated == 3
+    kept = [path.stat().st_size for path in (tmp_path / "t").rglob("*") if path.is_file()]
+    assert sum(kept) < 100_000
+    rows = table.scan(blobs="bytes").to_arrow().to_pylist()
+    found = {row["path"]: (row["size"], row["bytes"]) for row in rows}
+    assert found == {f"{i}": (7 if i else 100_000, bytes([i]) * 100_000) for i in range(4)}
+
+
 def test_upsert__by_other_columns_than_the_key(table):
     result = table.upsert({"text": ["b"], "n": [99]}, on="text")
     assert result.updated == 1
@@ -165,3 +214,29 @@ def test_merge_insert__replaces_a_range(table):
 def test_merge_insert__matched_rows_are_deleted(table):
     assert table.merge_insert("id").when_matched_delete().execute({"id": [1, 3, 9]}).deleted == 2
     assert rows(table) == [(2, "b", 20)]
+
+
+MEMORY = """
+import sys
+import leman
+
+def most():
+    with open("/proc/self/status") as status:
+        return next(int(line.split()[1]) for line in status if line.startswith("VmHWM"))
+
+table = leman.open(sys.argv[1])
+table.upsert({"id": [0], "label": ["z"]}, on="id")
+before = most()
+table.upsert({"id": range(200), "label": ["z"] * 200}, on="id")
+print(most() - before)
+"""
+
+
+def test_upsert__what_stays_of_large_rows_is_not_gathered(tmp_path):
+    rows = ({"id": i, "label": "a", "data": bytes([i]) * (1 << 20)} for i in range(200))
+    table = leman.create(tmp_path / "t", rows)
+    command = [sys.executable, "-c", MEMORY, table.path]
+    kilobytes = int(subprocess.run(command, check=True, capture_output=True).stdout)
+    assert kilobytes < 280_000  # 440,000 with all of them in memory
+    table.refresh()
+    assert table.count_rows("label = 'z'") == 200
