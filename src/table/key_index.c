@@ -19,10 +19,11 @@
 #include "base/math.h"
 #include "expr/calendar.h"
 
-enum { KEY_COLUMNS_MAX = 32, SLOTS_MIN = 1024, FILTER_SHIFT = 8, EMPTY = 0xffffffff };
+enum { SLOTS_MIN = 1024, FILTER_SHIFT = 8, EMPTY = 0xffffffff };
 
 struct part {
-    const struct lmn__layout *layout;
+    const struct lmn__layout *layout; /* of the values */
+    uint32_t index_bytes;             /* of a dictionary; 0: the column holds the values */
     char name[64];
     char format[4]; /* the first letters of the Arrow format, for messages */
 };
@@ -43,7 +44,8 @@ struct lmn__key_index {
     struct lmn_env *env; /* counted */
     struct lmn__arena arena;
     uint32_t part_count;
-    struct part part[KEY_COLUMNS_MAX];
+    struct part *part;
+    struct ArrowArray *asked, **asked_key; /* the columns of a batch that is looked up */
     struct run *run;
     uint64_t run_count, run_room;
     uint64_t row_count;
@@ -55,36 +57,60 @@ struct lmn__key_index {
     uint64_t hash_room;
 };
 
+static enum lmn_status init_part(struct lmn__key_index *index, const struct ArrowSchema *type,
+                                 struct part *part, struct lmn_error *err)
+{
+    const struct ArrowSchema *value = type->dictionary != NULL ? type->dictionary : type;
+    enum lmn_status st = lmn__layout_from_schema(type, &index->arena, &part->layout, err);
+
+    snprintf(part->name, sizeof part->name, "%.60s", type->name != NULL ? type->name : "");
+    snprintf(part->format, sizeof part->format, "%s", value->format);
+    if (st != LMN_OK)
+        return st;
+    if (part->layout->kind == LMN__LAYOUT_DICTIONARY) {
+        part->index_bytes = part->layout->bits / 8;
+        part->layout = part->layout->child[0];
+    }
+    if (part->layout->kind != LMN__LAYOUT_FIXED && part->layout->kind != LMN__LAYOUT_VARIABLE)
+        return lmn_fail(err, LMN_E_UNSUPPORTED,
+                        "column \"%.60s\" cannot be a key: it is a list or a struct", part->name);
+    return LMN_OK;
+}
+
+static enum lmn_status init_parts(struct lmn__key_index *index, const struct ArrowSchema *schema,
+                                  const int64_t *column, uint32_t count, struct lmn_error *err)
+{
+    enum lmn_status st = LMN_OK;
+
+    index->part = lmn__arena_array(&index->arena, count, sizeof *index->part);
+    index->asked = lmn__arena_array(&index->arena, count, sizeof *index->asked);
+    index->asked_key = lmn__arena_array(&index->arena, count, sizeof *index->asked_key);
+    if (index->part == NULL || index->asked == NULL || index->asked_key == NULL)
+        return lmn__arena_fail(&index->arena, "an index of keys", err);
+    index->part_count = count;
+    for (uint32_t i = 0; st == LMN_OK && i < count; i++) {
+        index->asked_key[i] = &index->asked[i];
+        st = init_part(index, schema->children[column[i]], &index->part[i], err);
+    }
+    return st;
+}
+
 enum lmn_status lmn__key_index_new(struct lmn_env *env, const struct ArrowSchema *schema,
                                    const int64_t *column, uint32_t count,
                                    struct lmn__key_index **index_out, struct lmn_error *err)
 {
     struct lmn__key_index *index;
-    enum lmn_status st = LMN_OK;
+    enum lmn_status st;
 
     *index_out = NULL;
-    if (count == 0 || count > KEY_COLUMNS_MAX)
-        return lmn_fail(err, LMN_E_INVALID, "a key of %u columns; 1 to %d are possible", count,
-                        KEY_COLUMNS_MAX);
+    if (count == 0)
+        return lmn_fail(err, LMN_E_INVALID, "a key of no columns");
     index = lmn__calloc(env, 1, sizeof *index);
     if (index == NULL)
         return lmn__no_memory(err, "an index of keys", sizeof *index);
     index->env = lmn_env_acquire(env);
     lmn__arena_init(&index->arena, env, 0);
-    index->part_count = count;
-    for (uint32_t i = 0; st == LMN_OK && i < count; i++) {
-        const struct ArrowSchema *type = schema->children[column[i]];
-        struct part *part = &index->part[i];
-
-        snprintf(part->name, sizeof part->name, "%.60s", type->name != NULL ? type->name : "");
-        snprintf(part->format, sizeof part->format, "%s", type->format);
-        st = lmn__layout_from_schema(type, &index->arena, &part->layout, err);
-        if (st == LMN_OK && part->layout->kind != LMN__LAYOUT_FIXED &&
-            part->layout->kind != LMN__LAYOUT_VARIABLE)
-            st = lmn_fail(err, LMN_E_UNSUPPORTED,
-                          "column \"%.60s\" cannot be a key: it is a list, struct or dictionary",
-                          part->name);
-    }
+    st = init_parts(index, schema, column, count, err);
     if (st != LMN_OK) {
         lmn__key_index_free(index);
         return st;
@@ -109,11 +135,35 @@ void lmn__key_index_free(struct lmn__key_index *index)
     lmn_env_release(env);
 }
 
+/* Where the value of a row is: there, or in the dictionary. */
+static const struct ArrowArray *values_of(const struct part *part, const struct ArrowArray *array,
+                                          uint64_t *row)
+{
+    uint32_t bytes = part->index_bytes;
+
+    if (bytes == 0)
+        return array;
+    *row = lmn__load_uint(
+        (const uint8_t *)array->buffers[1] + ((uint64_t)array->offset + *row) * bytes, bytes);
+    return array->dictionary;
+}
+
+static bool is_null(const struct part *part, const struct ArrowArray *array, uint64_t row)
+{
+    if (lmn__view_is_null(array, row) || part->index_bytes == 0)
+        return lmn__view_is_null(array, row);
+    array = values_of(part, array, &row);
+    return lmn__view_is_null(array, row);
+}
+
 /* The bytes of a value; a bit is a byte of its own. */
 static struct lmn__span value_of(const struct part *part, const struct ArrowArray *array,
                                  uint64_t row, uint8_t *bit)
 {
-    uint64_t at = (uint64_t)array->offset + row, width = part->layout->bits / 8;
+    uint64_t at, width = part->layout->bits / 8;
+
+    array = values_of(part, array, &row);
+    at = (uint64_t)array->offset + row;
 
     if (part->layout->kind == LMN__LAYOUT_VARIABLE)
         return lmn__view_bytes(part->layout, array, row);
@@ -139,8 +189,9 @@ static void hash_column(const struct part *part, const struct ArrowArray *array,
 {
     uint64_t count = (uint64_t)array->length;
     const uint8_t *validity = lmn__view_validity(array);
+    bool indexed = part->index_bytes != 0;
 
-    if (part->layout->kind == LMN__LAYOUT_FIXED && part->layout->bits == 64 && first) {
+    if (part->layout->kind == LMN__LAYOUT_FIXED && part->layout->bits == 64 && first && !indexed) {
         const uint8_t *value = (const uint8_t *)array->buffers[1] + array->offset * 8;
 
         for (uint64_t i = 0; i < count; i++)
@@ -148,8 +199,14 @@ static void hash_column(const struct part *part, const struct ArrowArray *array,
     } else {
         for (uint64_t i = 0; i < count; i++) {
             uint8_t bit;
-            struct lmn__span value = value_of(part, array, i, &bit);
+            struct lmn__span value;
 
+            /* The index of a null is any number. */
+            if (indexed && is_null(part, array, i)) {
+                hash[i] = 0;
+                continue;
+            }
+            value = value_of(part, array, i, &bit);
             if (first || hash[i] != 0)
                 hash[i] = mix(lmn__hash64(value.data, value.len) + (first ? 0u : hash[i])) | 1;
         }
@@ -350,14 +407,13 @@ enum lmn_status lmn__key_index_add(struct lmn__key_index *index, const struct Ar
 enum lmn_status lmn__key_index_find(struct lmn__key_index *index, const struct ArrowArray *batch,
                                     const int64_t *column, uint64_t *row_out, struct lmn_error *err)
 {
-    struct ArrowArray copy[KEY_COLUMNS_MAX], *key[KEY_COLUMNS_MAX];
+    struct ArrowArray **key = index->asked_key;
     enum lmn_status st;
 
     for (uint32_t i = 0; i < index->part_count; i++) {
-        copy[i] = *batch->children[column[i]];
-        copy[i].offset += batch->offset;
-        copy[i].length = batch->length;
-        key[i] = &copy[i];
+        *key[i] = *batch->children[column[i]];
+        key[i]->offset += batch->offset;
+        key[i]->length = batch->length;
     }
     st = hash_rows(index, key, err);
     for (uint64_t i = 0; st == LMN_OK && i < (uint64_t)batch->length; i++) {
@@ -421,12 +477,15 @@ static void put_value(const struct part *part, const struct ArrowArray *array, u
                       char *text, size_t bytes)
 {
     uint8_t bit;
-    struct lmn__span value = value_of(part, array, row, &bit);
+    struct lmn__span value;
     uint64_t number = 0;
 
-    if (lmn__view_is_null(array, row)) {
+    if (is_null(part, array, row)) {
         snprintf(text, bytes, "null");
-    } else if (part->layout->kind == LMN__LAYOUT_VARIABLE) {
+        return;
+    }
+    value = value_of(part, array, row, &bit);
+    if (part->layout->kind == LMN__LAYOUT_VARIABLE) {
         snprintf(text, bytes, "\"%.*s\"", (int)lmn__min_u64(value.len, 60), value.data);
     } else if (part->format[0] == 'g' || part->format[0] == 'f') {
         put_real(value, text, bytes);

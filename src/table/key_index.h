@@ -19,7 +19,7 @@ struct lmn__key_index;
 /*
  * Make an index on keys of the types of `schema`'s children `column`. The caller frees it.
  *
- * LMN_E_UNSUPPORTED  a type that has no equality here: nested ones and dictionaries
+ * LMN_E_UNSUPPORTED  a type that has no equality here: a nested one
  */
 LMN_MUST_USE enum lmn_status lmn__key_index_new(struct lmn_env *env,
                                                 const struct ArrowSchema *schema,

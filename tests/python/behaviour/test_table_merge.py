@@ -169,6 +169,29 @@ def test_upsert__types_are_cast(table):
     assert rows(table)[1] == (2, "x", 20)
 
 
+@pytest.mark.parametrize("plain", [False, True])
+def test_upsert__keys_of_dictionaries(tmp_path, plain):
+    kind = pa.dictionary(pa.int8(), pa.string())
+    rows = {"kind": pa.array(["cat", "dog", None]).cast(kind), "n": [1, 2, 3]}
+    table = leman.create(tmp_path / "t", pa.table(rows))
+    kinds = pa.array(["dog", "wolf"])
+    result = table.upsert({"kind": kinds if plain else kinds.cast(kind), "n": [20, 40]}, on="kind")
+    assert (result.inserted, result.updated) == (1, 1)
+    found = {row["kind"]: row["n"] for row in table.to_arrow().to_pylist()}
+    assert found == {"cat": 1, "dog": 20, None: 3, "wolf": 40}
+    table.add_columns({"kind": ["wolf", "cat"], "legs": [4, 3]}, on="kind")
+    legs = {row["kind"]: row["legs"] for row in table.to_arrow().to_pylist()}
+    assert legs == {"cat": 3, "dog": None, None: None, "wolf": 4}
+
+
+def test_upsert__keys_of_many_columns(tmp_path):
+    table = leman.create(tmp_path / "t", {f"k{i}": [1, 2] for i in range(40)} | {"n": [1, 2]})
+    keys = [f"k{i}" for i in range(40)]
+    result = table.upsert({key: [2, 3] for key in keys} | {"n": [20, 30]}, on=keys)
+    assert (result.inserted, result.updated) == (1, 1)
+    assert table.to_arrow()["n"].to_pylist() == [1, 20, 30]
+
+
 def test_upsert__without_a_key_is_refused(tmp_path):
     table = leman.create(tmp_path / "t", {"a": [1]})
     with pytest.raises(ValueError, match="on="):

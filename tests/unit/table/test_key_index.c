@@ -132,7 +132,6 @@ static void test_key_index__booleans(void **state)
 static void test_key_index__refused(void **state)
 {
     static const char *const formats[] = { "+l", "+w:2", "+s", "n" };
-    static const int64_t many[33] = { 0 };
     struct lmn__key_index *index;
     struct ArrowSchema schema;
     struct lmn_error err = { 0 };
@@ -154,16 +153,89 @@ static void test_key_index__refused(void **state)
         schema.release(&schema);
     }
     make_schema(&schema, "i");
-    CHECK_STATUS(lmn__key_index_new(test_env(), &schema, many, 0, &index, &err), LMN_E_INVALID,
-                 &err);
-    CHECK_STATUS(lmn__key_index_new(test_env(), &schema, many, 33, &index, &err), LMN_E_INVALID,
-                 &err);
-    CHECK_HAS(err.message, "33 columns");
+    CHECK_STATUS(lmn__key_index_new(test_env(), &schema, first_column, 0, &index, &err),
+                 LMN_E_INVALID, &err);
+    schema.release(&schema);
+    CHECK_EQ(live_allocations(), 0);
+}
+
+static void test_key_index__many_columns(void **state)
+{
+    static const int64_t many[40] = { 0 };
+    struct lmn__key_index *index;
+    struct ArrowSchema schema;
+    struct ArrowArray batch;
+    struct lmn_error err = { 0 };
+    uint64_t found[3];
+
+    (void)state;
+    make_schema(&schema, "i");
+    make_batch(&schema, 4, 5, 3, &batch);
+    CHECK_STATUS(lmn__key_index_new(test_env(), &schema, many, 40, &index, &err), LMN_OK, &err);
+    CHECK_STATUS(lmn__key_index_add(index, &batch, many, &err), LMN_OK, &err);
+    CHECK_STATUS(lmn__key_index_find(index, &batch, many, found, &err), LMN_OK, &err);
+    for (uint64_t i = 0; i < 3; i++)
+        CHECK_EQ(found[i], i);
+    lmn__key_index_free(index);
+    batch.release(&batch);
+    schema.release(&schema);
+    CHECK_EQ(live_allocations(), 0);
+}
+
+/* Rows of a dictionary of `words`, the last of which is null; index 9 is a null row. */
+static void make_words(const struct ArrowSchema *schema, const char *const *words, const int *word,
+                       int count, struct ArrowArray *batch)
+{
+    struct ArrowArray *key;
+
+    CHECK_EQ(ArrowArrayInitFromSchema(batch, schema, NULL), 0);
+    CHECK_EQ(ArrowArrayStartAppending(batch), 0);
+    key = batch->children[0];
+    for (int i = 0; words[i] != NULL; i++)
+        CHECK_EQ(ArrowArrayAppendString(key->dictionary, ArrowCharView(words[i])), 0);
+    CHECK_EQ(ArrowArrayAppendNull(key->dictionary, 1), 0);
+    for (int i = 0; i < count; i++) {
+        CHECK_EQ(word[i] == 9 ? ArrowArrayAppendNull(key, 1) : ArrowArrayAppendInt(key, word[i]),
+                 0);
+        CHECK_EQ(ArrowArrayFinishElement(batch), 0);
+    }
+    CHECK_EQ(ArrowArrayFinishBuildingDefault(batch, NULL), 0);
+}
+
+/* Values count, whatever their indices are; a null in the dictionary is a null. */
+static void test_key_index__dictionaries(void **state)
+{
+    static const char *const added[] = { "cat", "dog", "", NULL };
+    static const char *const sought[] = { "", "wolf", "dog", "cat", NULL };
+    static const int added_row[] = { 1, 9, 0, 3, 3, 2 }, sought_row[] = { 3, 0, 4, 2, 1, 9 };
+    static const uint64_t expected[] = { 2, 5, LMN__NO_ROW, 0, LMN__NO_ROW, LMN__NO_ROW };
+    struct lmn__key_index *index;
+    struct ArrowSchema schema;
+    struct ArrowArray batch, other;
+    struct lmn_error err = { 0 };
+    uint64_t found[6];
+    char text[64];
+
+    (void)state;
+    make_schema(&schema, "s");
     CHECK_EQ(ArrowSchemaAllocateDictionary(schema.children[0]), 0);
     ArrowSchemaInit(schema.children[0]->dictionary);
     CHECK_EQ(ArrowSchemaSetType(schema.children[0]->dictionary, NANOARROW_TYPE_STRING), 0);
-    CHECK_STATUS(lmn__key_index_new(test_env(), &schema, first_column, 1, &index, &err),
-                 LMN_E_UNSUPPORTED, &err);
+    make_words(&schema, added, added_row, 6, &batch);
+    make_words(&schema, sought, sought_row, 6, &other);
+    CHECK_STATUS(lmn__key_index_new(test_env(), &schema, first_column, 1, &index, &err), LMN_OK,
+                 &err);
+    CHECK_STATUS(lmn__key_index_add(index, &batch, first_column, &err), LMN_OK, &err);
+    CHECK_STATUS(lmn__key_index_find(index, &other, first_column, found, &err), LMN_OK, &err);
+    for (int i = 0; i < 6; i++)
+        CHECK_EQ(found[i], expected[i]);
+    lmn__key_index_text(index, &other, first_column, 3, text, sizeof text);
+    CHECK_STR(text, "key = \"dog\"");
+    lmn__key_index_text(index, &other, first_column, 2, text, sizeof text);
+    CHECK_STR(text, "key = null");
+    lmn__key_index_free(index);
+    batch.release(&batch);
+    other.release(&other);
     schema.release(&schema);
     CHECK_EQ(live_allocations(), 0);
 }
@@ -383,10 +455,16 @@ static void test_key_index__faults(void **state)
 int main(void)
 {
     const struct CMUnitTest cases[] = {
-        cmocka_unit_test(test_key_index__every_type), cmocka_unit_test(test_key_index__booleans),
-        cmocka_unit_test(test_key_index__refused),    cmocka_unit_test(test_key_index__nulls),
-        cmocka_unit_test(test_key_index__names_keys), cmocka_unit_test(test_key_index__random),
-        cmocka_unit_test(test_key_index__grows),      cmocka_unit_test(test_key_index__faults),
+        cmocka_unit_test(test_key_index__every_type),
+        cmocka_unit_test(test_key_index__booleans),
+        cmocka_unit_test(test_key_index__refused),
+        cmocka_unit_test(test_key_index__nulls),
+        cmocka_unit_test(test_key_index__names_keys),
+        cmocka_unit_test(test_key_index__random),
+        cmocka_unit_test(test_key_index__many_columns),
+        cmocka_unit_test(test_key_index__dictionaries),
+        cmocka_unit_test(test_key_index__grows),
+        cmocka_unit_test(test_key_index__faults),
     };
 
     return cmocka_run_group_tests(cases, NULL, NULL);
