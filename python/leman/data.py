@@ -122,6 +122,9 @@ class Rows:
         if not self._loose:
             return schema
         known = set(schema.names)
+        for i, name in enumerate(given.names):
+            if name in given.names[:i]:
+                raise _core.InvalidError(f'column "{name}" is there twice')
         return pyarrow().schema(
             [schema.field(field.name) if field.name in known else field for field in given]
         )

@@ -35,6 +35,13 @@ def test_add__expressions(table):
     assert table.version == 3
 
 
+def test_add__a_column_twice(table):
+    twice = pa.table([pa.array([1]), pa.array([2]), pa.array([3])], names=["id", "z", "z"])
+    with pytest.raises(leman.InvalidError, match='column "z" is there twice'):
+        table.add_columns(twice, on="id")
+    assert table.version == 2
+
+
 @pytest.mark.parametrize(
     "columns",
     [
