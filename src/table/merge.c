@@ -367,16 +367,31 @@ static enum lmn_status pick_source(struct merge *merge, const struct pair *pair,
     return st;
 }
 
+static struct lmn__merge_rows rows_of(struct merge *merge)
+{
+    return (struct lmn__merge_rows){ .env = merge->env,
+                                     .table = merge->pinned,
+                                     .manifest = merge->manifest,
+                                     .given = &merge->given,
+                                     .where = merge->options->matched_where,
+                                     .source_schema = &merge->source.schema };
+}
+
+/* A condition is checked before rows are looked for, so that it fails also where none matches. */
+static enum lmn_status check_where(struct merge *merge, struct lmn_error *err)
+{
+    const struct lmn__merge_rows rows = rows_of(merge);
+
+    return rows.where != NULL && merge->options->matched == LMN_MERGE_UPDATE
+               ? lmn__merge_where_check(&rows, err)
+               : LMN_OK;
+}
+
 /* Take what the rows of some pairs will be; *bytes_out is how many these are. */
 static enum lmn_status update_pairs(struct merge *merge, const struct pair *pair, uint64_t count,
                                     uint64_t *bytes_out, struct lmn_error *err)
 {
-    struct lmn__merge_rows rows = { .env = merge->env,
-                                    .table = merge->pinned,
-                                    .manifest = merge->manifest,
-                                    .given = &merge->given,
-                                    .where = merge->options->matched_where,
-                                    .source_schema = &merge->source.schema };
+    const struct lmn__merge_rows rows = rows_of(merge);
     uint64_t *id = lmn__calloc(merge->env, count * 2, sizeof *id), *address, kept;
     struct lmn__conform whole;
     struct ArrowArray source, made;
@@ -529,6 +544,8 @@ static enum lmn_status merge_once(struct merge *merge, bool *again_out, struct l
     if (st == LMN_OK)
         st = lmn__conform_init(&merge->given, merge->env, &merge->manifest->schema,
                                &merge->source.schema, true, err);
+    if (st == LMN_OK)
+        st = check_where(merge, err);
     if (st == LMN_OK)
         st = index_source(merge, err);
     if (st == LMN_OK)

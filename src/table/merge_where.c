@@ -58,7 +58,25 @@ static enum lmn_status target_columns(const struct lmn__merge_rows *merge, struc
     return LMN_OK;
 }
 
-/* A struct of the two sides; the arrays and the second schema move into it, if it is made. */
+/* A struct of the two sides; the second schema moves into it. */
+static enum lmn_status sides_type(const struct lmn__merge_rows *merge,
+                                  struct ArrowSchema *target_schema, struct ArrowSchema *schema_out,
+                                  struct lmn_error *err)
+{
+    ArrowSchemaInit(schema_out);
+    if (ArrowSchemaSetTypeStruct(schema_out, 2) != NANOARROW_OK)
+        return lmn__no_memory(err, "a schema", 0);
+    schema_out->children[0]->release(schema_out->children[0]);
+    schema_out->children[1]->release(schema_out->children[1]);
+    ArrowSchemaMove(target_schema, schema_out->children[1]);
+    if (ArrowSchemaDeepCopy(merge->source_schema, schema_out->children[0]) != NANOARROW_OK ||
+        ArrowSchemaSetName(schema_out->children[0], source_name) != NANOARROW_OK ||
+        ArrowSchemaSetName(schema_out->children[1], target_name) != NANOARROW_OK)
+        return lmn__no_memory(err, "a schema", 0);
+    return LMN_OK;
+}
+
+/* The same with the arrays, which move into it, too, if it is made. */
 static enum lmn_status make_sides(const struct lmn__merge_rows *merge, struct ArrowArray *source,
                                   struct ArrowSchema *target_schema, struct ArrowArray *target,
                                   struct ArrowSchema *schema_out, struct ArrowArray *array_out,
@@ -72,17 +90,33 @@ static enum lmn_status make_sides(const struct lmn__merge_rows *merge, struct Ar
     array_out->length = source->length;
     ArrowArrayMove(source, array_out->children[0]);
     ArrowArrayMove(target, array_out->children[1]);
-    ArrowSchemaInit(schema_out);
-    if (ArrowSchemaSetTypeStruct(schema_out, 2) != NANOARROW_OK)
-        return lmn__no_memory(err, "a schema", 0);
-    schema_out->children[0]->release(schema_out->children[0]);
-    schema_out->children[1]->release(schema_out->children[1]);
-    ArrowSchemaMove(target_schema, schema_out->children[1]);
-    if (ArrowSchemaDeepCopy(merge->source_schema, schema_out->children[0]) != NANOARROW_OK ||
-        ArrowSchemaSetName(schema_out->children[0], source_name) != NANOARROW_OK ||
-        ArrowSchemaSetName(schema_out->children[1], target_name) != NANOARROW_OK)
-        return lmn__no_memory(err, "a schema", 0);
-    return LMN_OK;
+    return sides_type(merge, target_schema, schema_out, err);
+}
+
+enum lmn_status lmn__merge_where_check(const struct lmn__merge_rows *merge, struct lmn_error *err)
+{
+    struct ArrowSchema target = { 0 }, sides = { 0 };
+    struct lmn__expr *expr = NULL;
+    struct lmn__projection all;
+    enum lmn_status st = lmn__projection_init(&all, merge->env, &merge->manifest->schema, NULL, 0,
+                                              true, err);
+
+    if (st != LMN_OK)
+        return st;
+    st = lmn__projection_schema(&all, &target, err);
+    lmn__projection_deinit(&all);
+    if (st == LMN_OK)
+        st = sides_type(merge, &target, &sides, err);
+    if (st == LMN_OK)
+        st = lmn__expr_parse(merge->env, merge->where, &expr, err);
+    if (st == LMN_OK)
+        st = lmn__expr_bind_condition(expr, &sides, NULL, err);
+    lmn__expr_free(expr);
+    if (target.release != NULL)
+        target.release(&target);
+    if (sides.release != NULL)
+        sides.release(&sides);
+    return st;
 }
 
 /* Evaluate the condition; `bits` has room for the pairs. */

@@ -18,6 +18,10 @@ struct lmn__merge_rows {
     const struct ArrowSchema *source_schema;
 };
 
+/* Is merge->where a condition on rows of both sides? Fails as lmn__expr_bind_condition() does. */
+LMN_MUST_USE enum lmn_status lmn__merge_where_check(const struct lmn__merge_rows *merge,
+                                                    struct lmn_error *err);
+
 /*
  * The whole rows of `count` pairs: row i of `source`, which is released, and the table's row with
  * id[i]. Pairs for which the condition does not hold are left out; id and address are moved up,

@@ -222,6 +222,19 @@ def test_merge_insert__update_where(table):
     assert rows(table) == [(1, "a", 10), (2, "b", 25), (3, None, 30)]
 
 
+def test_merge_insert__a_wrong_condition_fails_also_without_a_match(table):
+    for where, message in [
+        ("source.nope > 1", '"nope"'),
+        ("target.nope > 1", '"nope"'),
+        ("n > 1", 'no column "n"'),
+        ("target.n +", "end of the expression"),
+    ]:
+        merge = table.merge_insert("id").when_matched_update_all(where=where)
+        with pytest.raises((leman.NotFoundError, leman.InvalidError), match=message):
+            merge.when_not_matched_insert_all().execute({"id": [99], "n": [1]})
+    assert (len(table), table.version) == (3, 1)
+
+
 def test_merge_insert__replaces_a_range(table):
     merge = (
         table.merge_insert("id")
