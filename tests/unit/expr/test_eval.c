@@ -274,6 +274,16 @@ static void test_eval__in_a_list(void **state)
         "0 1 null 0",
         "flag in (true)",
         "1 0 null 1",
+        "2 in (1, i64)",
+        "0 1 null 0",
+        "2 not in (2, i64)",
+        "0 0 0 0",
+        "7.5 in (f64, 2.5, 7.5)",
+        "1 1 1 1",
+        "'x' in ('w', s)",
+        "0 null 0 0",
+        "date '2024-01-01' not in (date '2000-01-01', d)",
+        "1 0 null 1",
         NULL,
     };
 
