@@ -360,7 +360,8 @@ enum lmn_status lmn__bind_adapt(struct lmn__binder *binder, struct lmn__term **t
     if (st != LMN_OK)
         return st;
     if (lmn__term_is_null(made) && text &&
-        (type->kind == LMN__KIND_TIMESTAMP || type->kind == LMN__KIND_DATE32)) {
+        (type->kind == LMN__KIND_TIMESTAMP || type->kind == LMN__KIND_DATE32 ||
+         type->kind == LMN__KIND_DATE64)) {
         /* Finer than the column: it is compared as what it is. */
         st = moment_constant(binder, (*term)->place,
                              *(const struct lmn__span *)(*term)->constant.values, &back);

@@ -127,6 +127,18 @@ static void to_u64(struct lmn__cast *cast, uint64_t *out)
     }
 }
 
+/* Finite values that are too large for the type; their nearest value is infinity. */
+static void mark_overflows(struct lmn__cast *cast)
+{
+    enum lmn__form form = lmn__type_form(cast->from);
+    const float *single = cast->arg->values, *out = cast->values;
+    const double *real = cast->arg->values;
+
+    for (uint32_t i = 0; i < cast->rows; i++)
+        cast->bad[i] = isinf(out[i]) && !(form == LMN__FORM_F32 && isinf(single[i])) &&
+                       !(form == LMN__FORM_F64 && isinf(real[i]));
+}
+
 static void to_float(struct lmn__cast *cast)
 {
     const void *values = cast->arg->values;
@@ -165,6 +177,8 @@ static void to_float(struct lmn__cast *cast)
         for (uint32_t i = 0; i < cast->rows; i++)
             out32[i] = lmn__half_to_float(lmn__float_to_half(out32[i]));
     }
+    if (cast->exact && !is_double)
+        mark_overflows(cast);
 }
 
 static bool decimal_of_double(double value, int32_t scale, struct lmn__wide *out, bool *rounded)

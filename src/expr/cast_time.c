@@ -95,8 +95,12 @@ static void convert_all(struct lmn__cast *cast)
         if (fits && cast->zone != NULL && from < 0)
             fits = shift(cast, to, &value);
         /* A date64 counts milliseconds, of whole days. */
-        if (fits && cast->to->kind == LMN__KIND_DATE64)
-            value -= lmn__floor_rest(value, DAY_SECONDS * 1000ll);
+        if (fits && cast->to->kind == LMN__KIND_DATE64) {
+            int64_t rest = lmn__floor_rest(value, DAY_SECONDS * 1000ll);
+
+            value -= rest;
+            cut = cut || rest != 0;
+        }
         cast->bad[i] = !fits || (cut && cast->exact);
         store(cast, i, value);
     }

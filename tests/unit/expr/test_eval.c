@@ -291,6 +291,31 @@ static void test_eval__in_a_list(void **state)
     check_expressions(pairs);
 }
 
+/* A constant that is no value of the column's type is not rounded to one. */
+static void test_eval__constants_that_the_type_does_not_hold(void **state)
+{
+    static const char *const pairs[] = {
+        "f32 / 0 = 1e300",
+        "0 0 null 0",
+        "f32 / 0 > 1e300",
+        "1 1 null 1",
+        "f32 < 1e300",
+        "1 1 null 1",
+        "f32 / 0 in (1e300)",
+        "0 0 null 0",
+        "arrow_cast(d, 'Date64') >= timestamp '2024-01-01 12:00:00'",
+        "0 0 null 0",
+        "arrow_cast(d, 'Date64') = '2024-01-01 12:00:00'",
+        "0 0 null 0",
+        "arrow_cast(d, 'Date64') >= '2024-01-01 00:00:00'",
+        "0 1 null 0",
+        NULL,
+    };
+
+    (void)state;
+    check_expressions(pairs);
+}
+
 static void test_eval__arithmetic(void **state)
 {
     static const char *const pairs[] = {
@@ -386,6 +411,7 @@ int main(void)
         cmocka_unit_test(test_eval__comparisons_of_other_types),
         cmocka_unit_test(test_eval__logic_has_three_values),
         cmocka_unit_test(test_eval__in_a_list),
+        cmocka_unit_test(test_eval__constants_that_the_type_does_not_hold),
         cmocka_unit_test(test_eval__arithmetic),
         cmocka_unit_test(test_eval__rows_without_a_result_are_errors),
         cmocka_unit_test(test_eval__choices),
