@@ -83,7 +83,12 @@ LMN_MUST_USE enum lmn_status lmn__bind_field(struct lmn__binder *binder, uint32_
  *
  * LMN_E_INVALID  there is no such conversion
  */
-enum lmn__conversion { LMN__CONVERT_CAST, LMN__CONVERT_TRY, LMN__CONVERT_IMPLICIT };
+enum lmn__conversion {
+    LMN__CONVERT_CAST,
+    LMN__CONVERT_TRY,
+    LMN__CONVERT_IMPLICIT,
+    LMN__CONVERT_EXACT /* null where the value is none of the type */
+};
 LMN_MUST_USE enum lmn_status lmn__bind_convert(struct lmn__binder *binder, struct lmn__term **term,
                                                const struct lmn__type *type,
                                                enum lmn__conversion how);

@@ -290,8 +290,8 @@ enum lmn_status lmn__bind_convert(struct lmn__binder *binder, struct lmn__term *
     st = bind_cast(binder, *term, type, &made);
     if (st != LMN_OK)
         return st;
-    made->exact = how == LMN__CONVERT_IMPLICIT;
-    made->lenient = how == LMN__CONVERT_TRY;
+    made->exact = how == LMN__CONVERT_IMPLICIT || how == LMN__CONVERT_EXACT;
+    made->lenient = how == LMN__CONVERT_TRY || how == LMN__CONVERT_EXACT;
     *term = made;
     return lmn__bind_fold(binder, term);
 }

@@ -2,6 +2,7 @@
 #include "expr/list.h"
 
 #include "arrow/view.h"
+#include "expr/cast.h"
 #include "expr/compare.h"
 #include "expr/list_make.h"
 #include "expr/list_value.h"
@@ -206,25 +207,49 @@ static enum lmn_status find_value(struct lmn__frame *frame, const struct lmn__te
                      form == LMN__FORM_BITS ? &bit : value, number_out);
 }
 
+/* Null where the list is; a single value is null in its last form, before it was converted. */
+static enum lmn_status has_nulls(struct lmn__frame *frame, const struct lmn__term *term,
+                                 const struct lmn__vector *arg, uint32_t rows,
+                                 struct lmn__vector *out)
+{
+    const struct lmn__vector *value = &arg[term->child_count - 1];
+    uint8_t *none;
+    enum lmn_status st;
+
+    out->validity = arg[0].constant ? NULL : arg[0].validity;
+    if (term->choice != HAS_ONE)
+        return LMN_OK;
+    if (!value->constant)
+        return lmn__frame_and(frame, &out->validity, value->validity, rows);
+    if (!lmn__vector_is_null(value, 0))
+        return LMN_OK;
+    st = lmn__frame_bits(frame, rows, &none);
+    if (st == LMN_OK) {
+        memset(none, 0, lmn__bits_bytes(rows));
+        out->validity = none;
+    }
+    return st;
+}
+
 /* arg[0] is the list, the others are values: one, any or all of them are among its items. */
 static enum lmn_status has_kernel(struct lmn__frame *frame, const struct lmn__term *term,
                                   const struct lmn__vector *arg, uint32_t rows,
                                   struct lmn__vector *out)
 {
     bool all = term->choice == HAS_ALL;
+    uint32_t end = term->choice == HAS_ONE ? 2 : term->child_count;
     uint64_t from, to;
     uint8_t *bits;
     enum lmn_status st = lmn__frame_bits(frame, rows, &bits);
 
-    out->validity = NULL;
-    if (st == LMN_OK && !arg[0].constant)
-        out->validity = arg[0].validity;
+    if (st == LMN_OK)
+        st = has_nulls(frame, term, arg, rows, out);
     out->values = bits;
     for (uint32_t i = 0; st == LMN_OK && i < rows; i++) {
         bool found = all, there = list_of_row(term, arg, out, i, &from, &to);
         int64_t number;
 
-        for (uint32_t k = 1; st == LMN_OK && there && k < term->child_count && found == all; k++) {
+        for (uint32_t k = 1; st == LMN_OK && there && k < end && found == all; k++) {
             st = find_value(frame, term, arg, k, i, from, to, &number);
             found = number != 0;
         }
@@ -261,10 +286,11 @@ static enum lmn_status position_kernel(struct lmn__frame *frame, const struct lm
     return st;
 }
 
-/* Give a value the type of a list's items, or say why not. */
+/* Give a value that is looked for the type of a list's items, or say why not. */
 static enum lmn_status as_item(struct lmn__binder *binder, struct lmn__term **term,
                                const struct lmn__type *type)
 {
+    const struct lmn__type *from;
     char a[LMN__TYPE_TEXT_BYTES], b[LMN__TYPE_TEXT_BYTES];
     bool done = lmn__type_same(&(*term)->type, type);
     enum lmn_status st = LMN_OK;
@@ -273,9 +299,15 @@ static enum lmn_status as_item(struct lmn__binder *binder, struct lmn__term **te
         st = lmn__bind_adapt(binder, term, type, &done);
     if (st != LMN_OK || done)
         return st;
+    from = &(*term)->type;
+    /* A value that no item can have becomes null, which is never found. */
+    if ((lmn__type_is_number(from) && lmn__type_is_number(type)) ||
+        (lmn__type_is_bytes(from) && lmn__type_is_bytes(type)) ||
+        (lmn__type_is_time(from) && lmn__type_is_time(type) && lmn__cast_exists(from, type)))
+        return lmn__bind_convert(binder, term, type, LMN__CONVERT_EXACT);
     return lmn__bind_fail(binder, (*term)->place, LMN_E_INVALID,
                           "a list of %s cannot hold a value of type %s", lmn__type_text(type, a),
-                          lmn__type_text(&(*term)->type, b));
+                          lmn__type_text(from, b));
 }
 
 /* A list as written, of constants that are not null. */
@@ -288,6 +320,25 @@ static bool is_plain_literal(const struct lmn__term *term)
     return plain;
 }
 
+/* The list, and the values that are looked for in it; room for one more. */
+static enum lmn_status list_values(struct lmn__binder *binder, int32_t choice,
+                                   struct lmn__term **arg, struct lmn__term ***child_out,
+                                   uint32_t *count)
+{
+    bool written = choice == HAS_ANY || choice == HAS_ALL;
+    struct lmn__term **child;
+
+    *count = written ? arg[1]->child_count + 1 : *count;
+    child = lmn__arena_array(binder->arena, *count + 1, sizeof *child);
+    if (child == NULL)
+        return lmn__bind_no_memory(binder);
+    child[0] = arg[0];
+    for (uint32_t i = 1; i < *count; i++)
+        child[i] = written ? arg[1]->child[i - 1] : arg[i];
+    *child_out = child;
+    return LMN_OK;
+}
+
 enum lmn_status lmn__bind_list_has(struct lmn__binder *binder, uint32_t place, int32_t choice,
                                    struct lmn__term **arg, uint32_t count,
                                    struct lmn__term **term_out)
@@ -295,7 +346,7 @@ enum lmn_status lmn__bind_list_has(struct lmn__binder *binder, uint32_t place, i
     bool position = choice == POSITION;
     const struct lmn__type result = lmn__type_plain(position ? LMN__KIND_I64 : LMN__KIND_BOOL);
     struct lmn__type *type = lmn__arena_alloc(binder->arena, sizeof *type);
-    struct lmn__term **child = arg;
+    struct lmn__term **child = NULL;
     enum lmn_status st;
 
     if (type == NULL)
@@ -305,20 +356,13 @@ enum lmn_status lmn__bind_list_has(struct lmn__binder *binder, uint32_t place, i
         return st;
     if (arg[0]->type.kind != LMN__KIND_LIST)
         return not_a_list(binder, arg[0]->place, arg[0]);
-    if (choice == HAS_ANY || choice == HAS_ALL) {
-        if (!is_plain_literal(arg[1]))
-            return lmn__bind_list_make(binder, place,
-                                       choice == HAS_ANY ? LMN__LIST_HAS_ANY : LMN__LIST_HAS_ALL,
-                                       arg, count, term_out);
-        count = arg[1]->child_count + 1;
-        child = lmn__arena_array(binder->arena, count, sizeof *child);
-        if (child == NULL)
-            return lmn__bind_no_memory(binder);
-        child[0] = arg[0];
-        for (uint32_t i = 1; i < count; i++)
-            child[i] = arg[1]->child[i - 1];
-    }
-    st = lmn__type_from_schema(arg[0]->type.schema->children[0], type, binder->err);
+    if ((choice == HAS_ANY || choice == HAS_ALL) && !is_plain_literal(arg[1]))
+        return lmn__bind_list_make(binder, place,
+                                   choice == HAS_ANY ? LMN__LIST_HAS_ANY : LMN__LIST_HAS_ALL, arg,
+                                   count, term_out);
+    st = list_values(binder, choice, arg, &child, &count);
+    if (st == LMN_OK)
+        st = lmn__type_from_schema(arg[0]->type.schema->children[0], type, binder->err);
     if (st != LMN_OK)
         return st;
     if (lmn__type_form(type) == LMN__FORM_SLOT)
@@ -327,6 +371,8 @@ enum lmn_status lmn__bind_list_has(struct lmn__binder *binder, uint32_t place, i
     for (uint32_t i = 1; st == LMN_OK && i < count; i++)
         st = position && i == 2 ? lmn__bind_number(binder, &child[i], "where a search begins")
                                 : as_item(binder, &child[i], type);
+    if (choice == HAS_ONE && child[1] != arg[1])
+        child[count++] = arg[1];
     if (st == LMN_OK)
         st = lmn__bind_call(binder, place, position ? position_kernel : has_kernel, &result, child,
                             count, term_out);

@@ -84,7 +84,7 @@ static void test_lists__written_out_are_values(void **state)
         "array_length([])",
         "0 0 0 0",
         "array_has([1, 2], i64)",
-        "1 1 0 0",
+        "1 1 null 0",
         "array_has_any([1, 2], [2, 3])",
         "1 1 1 1",
         "array_has_any(items, [])",
