@@ -50,9 +50,9 @@ static const struct {
     { "epoch", PART_EPOCH },
 };
 
-/* A moment on the clock of its zone. */
+/* A moment on the clock of its zone: the day, and what the clock counted since it began. */
 struct moment {
-    int64_t days, seconds, nanos;
+    int64_t days, counts;
 };
 
 /* What a kernel knows of its argument. */
@@ -82,9 +82,7 @@ static struct moment moment_of(const struct clock *clock, int64_t value)
     if (__builtin_add_overflow(value, offset, &value))
         value = offset > 0 ? INT64_MAX : INT64_MIN;
     moment.days = lmn__floor_div(value, day);
-    value = lmn__floor_rest(value, day);
-    moment.seconds = value / clock->rate;
-    moment.nanos = value % clock->rate * (1000000000 / clock->rate);
+    moment.counts = lmn__floor_rest(value, day);
     return moment;
 }
 
@@ -97,43 +95,48 @@ static int64_t iso_week(int64_t days, int64_t *year_out)
     return (thursday - lmn__days_from_civil(*year_out, 1, 1)) / 7 + 1;
 }
 
-static int64_t part_of(enum part part, const struct moment *moment)
+/* A part of the date. */
+static int64_t day_part(enum part part, int64_t days)
 {
-    struct lmn__civil civil = lmn__civil_from_days(moment->days);
-    int64_t second = moment->seconds % 60, iso_year;
-    int64_t week = iso_week(moment->days, &iso_year);
+    int64_t year, week;
 
     switch (part) {
     case PART_YEAR:
-        return civil.year;
+        return lmn__civil_from_days(days).year;
     case PART_QUARTER:
-        return (civil.month - 1) / 3 + 1;
+        return (lmn__civil_from_days(days).month - 1) / 3 + 1;
     case PART_MONTH:
-        return civil.month;
-    case PART_WEEK:
-        return week;
+        return lmn__civil_from_days(days).month;
     case PART_DAY:
-        return civil.day;
-    case PART_HOUR:
-        return moment->seconds / 3600;
-    case PART_MINUTE:
-        return moment->seconds / 60 % 60;
-    case PART_SECOND:
-        return second;
-    case PART_MILLISECOND:
-        return second * 1000 + moment->nanos / 1000000;
-    case PART_MICROSECOND:
-        return second * 1000000 + moment->nanos / 1000;
-    case PART_NANOSECOND:
-        return second * 1000000000 + moment->nanos;
+        return lmn__civil_from_days(days).day;
     case PART_WEEKDAY:
-        return lmn__floor_rest(moment->days + 4, 7);
-    case PART_ISO_YEAR:
-        return iso_year;
+        return lmn__floor_rest(days + 4, 7);
     case PART_ISO_WEEKDAY:
-        return lmn__floor_rest(moment->days + 3, 7) + 1;
+        return lmn__floor_rest(days + 3, 7) + 1;
+    case PART_YEAR_DAY:
+        return days - lmn__days_from_civil(lmn__civil_from_days(days).year, 1, 1) + 1;
     default:
-        return moment->days - lmn__days_from_civil(civil.year, 1, 1) + 1;
+        week = iso_week(days, &year);
+        return part == PART_WEEK ? week : year;
+    }
+}
+
+/* A part of the time of day, which is `counts` of `rate` per second. */
+static int64_t clock_part(enum part part, int64_t counts, int64_t rate)
+{
+    switch (part) {
+    case PART_HOUR:
+        return counts / (3600 * rate);
+    case PART_MINUTE:
+        return counts / (60 * rate) % 60;
+    case PART_SECOND:
+        return counts / rate % 60;
+    case PART_MILLISECOND:
+        return counts % (60 * rate) * (1000000000 / rate) / 1000000;
+    case PART_MICROSECOND:
+        return counts % (60 * rate) * (1000000000 / rate) / 1000;
+    default:
+        return counts % (60 * rate) * (1000000000 / rate);
     }
 }
 
@@ -149,13 +152,16 @@ static enum lmn_status part_kernel(struct lmn__frame *frame, const struct lmn__t
                                    struct lmn__vector *out)
 {
     const struct clock *clock = term->data;
+    bool of_clock = clock->part >= PART_HOUR && clock->part <= PART_NANOSECOND;
+    int64_t rate = clock->rate != 0 ? clock->rate : 1; /* the clock of a date is at zero */
     int64_t *values;
     enum lmn_status st = lmn__frame_take(frame, LMN__FORM_I64, rows, &values);
 
     for (uint32_t i = 0; st == LMN_OK && i < rows; i++) {
         struct moment moment = moment_of(clock, count_at(term, arg, i));
 
-        values[i] = part_of(clock->part, &moment);
+        values[i] = of_clock ? clock_part(clock->part, moment.counts, rate)
+                             : day_part(clock->part, moment.days);
     }
     out->values = values;
     return st;
