@@ -231,25 +231,89 @@ static enum lmn_status has_nulls(struct lmn__frame *frame, const struct lmn__ter
     return st;
 }
 
+/* Items [first, end), and which of them are one of the values. */
+struct window {
+    uint64_t first, end;
+    uint8_t *found;
+    struct lmn__slate_mark mark;
+};
+
+/* Look for the constants arg[1] to arg[end - 1] in as many items as a run has, from `first` on. */
+static enum lmn_status window_fill(struct lmn__frame *frame, const struct lmn__term *term,
+                                   const struct lmn__vector *arg, uint32_t end, uint64_t first,
+                                   struct window *window)
+{
+    const struct lmn__type *type = term->data;
+    const struct ArrowArray *items = arg->array->children[0];
+    uint64_t left = (uint64_t)items->length - first;
+    uint32_t rows = left < LMN__RUN_ROWS ? (uint32_t)left : LMN__RUN_ROWS;
+    struct lmn__vector vector;
+    uint8_t *equal;
+    enum lmn_status st;
+
+    lmn__slate_wipe(frame->slate, window->mark);
+    st = lmn__load_range(frame, type->schema, items, first, rows, &vector);
+    if (st == LMN_OK)
+        st = lmn__frame_bits(frame, rows, &window->found);
+    if (st == LMN_OK)
+        st = lmn__frame_bits(frame, rows, &equal);
+    if (st != LMN_OK)
+        return st;
+    memset(window->found, 0, lmn__bits_bytes(rows));
+    for (uint32_t k = 1; st == LMN_OK && k < end; k++) {
+        if (lmn__vector_is_null(&arg[k], 0))
+            continue;
+        st = lmn__compare_rows(frame, lmn__type_form(type), LMN__COMPARE_EQ, &vector, &arg[k], rows,
+                               equal);
+        for (uint64_t i = 0; i < lmn__bits_bytes(rows); i++)
+            window->found[i] |= (uint8_t)(equal[i] & (vector.validity ? vector.validity[i] : 0xff));
+    }
+    window->first = first;
+    window->end = first + rows;
+    return st;
+}
+
+/* Is an item of [from, to) one of the constants? Rows share a window: their items lie in a row. */
+static enum lmn_status find_constants(struct lmn__frame *frame, const struct lmn__term *term,
+                                      const struct lmn__vector *arg, uint32_t end, uint64_t from,
+                                      uint64_t to, struct window *window, bool *found_out)
+{
+    enum lmn_status st = LMN_OK;
+
+    *found_out = false;
+    for (; st == LMN_OK && from < to && !*found_out; from++) {
+        if (from < window->first || from >= window->end)
+            st = window_fill(frame, term, arg, end, from, window);
+        *found_out = st == LMN_OK && lmn__bit_get(window->found, from - window->first);
+    }
+    return st;
+}
+
 /* arg[0] is the list, the others are values: one, any or all of them are among its items. */
 static enum lmn_status has_kernel(struct lmn__frame *frame, const struct lmn__term *term,
                                   const struct lmn__vector *arg, uint32_t rows,
                                   struct lmn__vector *out)
 {
-    bool all = term->choice == HAS_ALL;
+    bool all = term->choice == HAS_ALL, constants = !all;
     uint32_t end = term->choice == HAS_ONE ? 2 : term->child_count;
+    struct window window = { 0 };
     uint64_t from, to;
     uint8_t *bits;
     enum lmn_status st = lmn__frame_bits(frame, rows, &bits);
 
     if (st == LMN_OK)
         st = has_nulls(frame, term, arg, rows, out);
+    for (uint32_t k = 1; k < end; k++)
+        constants = constants && arg[k].constant;
+    window.mark = lmn__slate_mark(frame->slate);
     out->values = bits;
     for (uint32_t i = 0; st == LMN_OK && i < rows; i++) {
         bool found = all, there = list_of_row(term, arg, out, i, &from, &to);
         int64_t number;
 
-        for (uint32_t k = 1; st == LMN_OK && there && k < end && found == all; k++) {
+        if (constants)
+            st = find_constants(frame, term, arg, end, from, to, &window, &found);
+        for (uint32_t k = 1; st == LMN_OK && !constants && there && k < end && found == all; k++) {
             st = find_value(frame, term, arg, k, i, from, to, &number);
             found = number != 0;
         }

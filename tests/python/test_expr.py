@@ -631,3 +631,25 @@ def test_long_batches(rows):
     assert leman.evaluate("cast(x as string)", batch.slice(1)).to_pylist() == [
         None if v is None else str(v) for v in values[1:]
     ]
+
+
+@pytest.mark.parametrize("kind", [pa.list_(pa.int16()), pa.large_list(pa.string())])
+@pytest.mark.parametrize("first", [0, 3])
+def test_items_are_found_in_lists_of_any_length(kind, first):
+    lengths = [0, 1, 3000, 2, 2047, 2048, 2049, 5, 0, 9000] + [n % 7 for n in range(5000)]
+    rows, number = [], 0
+    for n, length in enumerate(lengths):
+        items = [None if k % 5 == 0 else k * k % 97 for k in range(number, number + length)]
+        rows.append(None if n % 11 == 4 else items)
+        number += length
+    if kind.value_type == pa.string():
+        rows = [row and [None if item is None else str(item) for item in row] for row in rows]
+    batch = pa.record_batch({"l": pa.array(rows, kind)}).slice(first)
+    for wanted in ([47], [98], [1, 36, 98]):
+        values = [str(w) if kind.value_type == pa.string() else w for w in wanted]
+        expected = [None if row is None else bool(set(values) & set(row)) for row in rows[first:]]
+        texts = ", ".join(repr(value) for value in values)
+        found = leman.evaluate(f"array_has_any(l, [{texts}])", batch).to_pylist()
+        assert found == expected, wanted
+        if len(wanted) == 1:
+            assert leman.evaluate(f"array_has(l, {texts})", batch).to_pylist() == expected
