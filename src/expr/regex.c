@@ -2,12 +2,13 @@
 /*
  * The tree of a pattern is compiled to a program of a few instructions and run on all its threads
  * at once, character by character: a thread is a place in the program, and two threads at one
- * place are one. So the work per character is bounded by the length of the program.
+ * place are one. So the work per character is bounded by the length of the program. Most programs
+ * have a table of their states (regex_dfa.c), which is asked first.
  */
 #include "expr/regex.h"
 
 #include "expr/casing.h"
-#include "expr/regex_program.h"
+#include "expr/regex_dfa.h"
 
 enum { PROGRAM_MAX = 20000 };
 
@@ -180,6 +181,12 @@ static enum lmn_status compile(struct compiler *compiler, const struct lmn__rege
     }
 }
 
+/* What regexp_like() was bound to. */
+struct condition {
+    const struct lmn__regex_program *program;
+    const struct lmn__regex_dfa *dfa; /* NULL: there is none */
+};
+
 /* Threads: places in the program, each at most once. */
 struct threads {
     uint32_t count;
@@ -289,7 +296,8 @@ static enum lmn_status regex_kernel(struct lmn__frame *frame, const struct lmn__
                                     const struct lmn__vector *arg, uint32_t rows,
                                     struct lmn__vector *out)
 {
-    struct run run = { .program = term->data };
+    const struct condition *condition = term->data;
+    struct run run = { .program = condition->program };
     uint64_t count = run.program->count;
     uint32_t **arrays[] = { &run.now.place, &run.now.index, &run.next.place, &run.next.index };
     uint8_t *bits;
@@ -305,8 +313,13 @@ static enum lmn_status regex_kernel(struct lmn__frame *frame, const struct lmn__
     memset(run.now.index, 0, count * sizeof(uint32_t));
     memset(run.next.index, 0, count * sizeof(uint32_t));
     for (uint32_t i = 0; i < rows; i++) {
+        bool match = false, is_null = lmn__vector_is_null(arg, i);
+
         run.text = lmn__vector_span(arg, i);
-        lmn__bit_put(bits, i, !lmn__vector_is_null(arg, i) && matches(&run));
+        if (!is_null &&
+            (condition->dfa == NULL || !lmn__regex_dfa_search(condition->dfa, run.text, &match)))
+            match = matches(&run);
+        lmn__bit_put(bits, i, match);
     }
     out->values = bits;
     return LMN_OK;
@@ -384,14 +397,18 @@ enum lmn_status lmn__bind_regex(struct lmn__binder *binder, uint32_t place, int3
                                 struct lmn__term **arg, uint32_t count, struct lmn__term **term_out)
 {
     const struct lmn__type condition = lmn__type_plain(LMN__KIND_BOOL);
-    const struct lmn__regex_program *program;
-    enum lmn_status st = lmn__regex_compile(binder, place, &arg[0], arg[1],
-                                            count > 2 ? arg[2] : NULL, NULL, &program);
+    struct condition *made = lmn__arena_alloc(binder->arena, sizeof *made);
+    enum lmn_status st = made == NULL
+                             ? lmn__bind_no_memory(binder)
+                             : lmn__regex_compile(binder, place, &arg[0], arg[1],
+                                                  count > 2 ? arg[2] : NULL, NULL, &made->program);
 
     (void)choice;
     if (st == LMN_OK)
+        st = lmn__regex_dfa_new(binder, made->program, &made->dfa);
+    if (st == LMN_OK)
         st = lmn__bind_call(binder, place, regex_kernel, &condition, arg, 1, term_out);
     if (st == LMN_OK)
-        (*term_out)->data = (void *)(uintptr_t)program;
+        (*term_out)->data = made;
     return st;
 }

@@ -433,6 +433,24 @@ def test_replacements_are_those_of_pylance(dataset, pattern, replacement, flags)
     assert leman.evaluate(text, batch).to_pylist() == expected, text
 
 
+@given(pattern=patterns(3), flags=st.sampled_from(["i", "s", "m"]))
+def test_matches_are_those_of_pylance(dataset, pattern, flags):
+    """Also where the table of states does not know a character, or there is none."""
+    table, theirs = dataset
+    text = f"regexp_like(s, '{pattern}', '{flags}')"
+    expected = theirs.to_table(filter=text, columns=["id"])["id"].to_pylist()
+    batch = table.combine_chunks().to_batches()[0]
+    found = leman.evaluate(text, batch).to_pylist()
+    assert [row for row, match in enumerate(found) if match] == expected, text
+
+
+@given(pattern=patterns(3), words=st.lists(st.text("ab\nÄä\u3042\U0001f40d_ ", max_size=6)))
+def test_matches_are_where_they_are_found(pattern, words):
+    batch = pa.record_batch({"s": pa.array(words, pa.string())})
+    found = leman.evaluate(f"regexp_instr(s, '{pattern}') > 0", batch).to_pylist()
+    assert leman.evaluate(f"regexp_like(s, '{pattern}')", batch).to_pylist() == found, pattern
+
+
 @given(
     batch=batches,
     first=st.sampled_from(["i", "j", "(-3)", "6"]),

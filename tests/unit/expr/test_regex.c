@@ -40,6 +40,43 @@ static void test_regex__groups(void **state)
     CHECK_HAS(expr_values("regexp_match(i64, 'a')"), "expected a string, not a value of type");
 }
 
+static void test_regex__matches(void **state)
+{
+    static const char *const pairs[] = {
+        "regexp_like(s, '')",
+        "1 null 1 1",
+        "regexp_like(s, '^$')",
+        "0 null 1 0",
+        "regexp_like(s, '$^')",
+        "0 null 1 0",
+        "regexp_like(s, '$')",
+        "1 null 1 1",
+        "regexp_like(s, '^b|c$')",
+        "1 null 0 0",
+        "regexp_like(s, '^b|b$|x')",
+        "0 null 0 0",
+        "regexp_like(s, 'a$b|bc')",
+        "1 null 0 0",
+        "regexp_like(s, '^.pf[^x]+%$')",
+        "0 null 0 1",
+        "regexp_like(s, '^.{10}$')",
+        "0 null 0 1",
+        "regexp_like(s, '(?i)\xc3\xa4PF')",
+        "0 null 0 1",
+        "regexp_like(s, '^\\W')",
+        "0 null 0 0",
+        /* A table of its states has no end, or is too large. */
+        "regexp_like('xabbbabbbbb' || s, 'a(a|b){8}.?$')",
+        "0 null 1 0",
+        "regexp_like(repeat('ab', 300) || s, '^(ab){300}[a-c]*$')",
+        "1 null 1 0",
+        NULL,
+    };
+
+    (void)state;
+    check_expressions(pairs);
+}
+
 static void test_regex__flags_and_classes(void **state)
 {
     static const char *const pairs[] = {
@@ -79,6 +116,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_regex__groups),
+        cmocka_unit_test(test_regex__matches),
         cmocka_unit_test(test_regex__flags_and_classes),
         cmocka_unit_test(test_regex__faults),
     };
