@@ -11,29 +11,31 @@
 
 #include "expr/casing.h"
 
-enum { STATES_MAX = 200, PLACES_MAX = 512, WORDS = PLACES_MAX / 64 };
+enum { STATES_MAX = 200, CLASSES_MAX = 255, PLACES_MAX = 512, WORDS = PLACES_MAX / 64 };
+enum { RANGES_MAX = 8 }; /* a set of more is that of many characters, not of some that are named */
 enum { STATE_MATCH, STATE_DEAD, STATE_START };
 
-struct places {
+struct lmn__regex_places {
     uint64_t bits[WORDS];
 };
 
 struct maker {
     const struct lmn__regex_program *program;
     struct lmn__regex_dfa *dfa;
-    struct places state[STATES_MAX];
+    struct lmn__regex_places state[STATES_MAX];
     uint32_t state_count;
-    struct places accepts[LMN__REGEX_SYMBOLS]; /* of a class: the sets that have it */
+    struct lmn__regex_places *accepts; /* of the classes, as the table has them */
     uint32_t stack[2 * PLACES_MAX + 2];
 };
 
-static bool places_have(const struct places *places, uint32_t place)
+static bool places_have(const struct lmn__regex_places *places, uint32_t place)
 {
     return places->bits[place / 64] >> place % 64 & 1;
 }
 
 /* Add what is reached from `place` without a character; true when the program ends there. */
-static bool reach(struct maker *maker, struct places *seen, uint32_t place, bool start, bool end)
+static bool reach(struct maker *maker, struct lmn__regex_places *seen, uint32_t place, bool start,
+                  bool end)
 {
     uint32_t used = 0;
 
@@ -70,7 +72,7 @@ static bool reach(struct maker *maker, struct places *seen, uint32_t place, bool
 }
 
 /* Places that wait for a character, or for the end of the text. */
-static void keep_waiting(const struct maker *maker, struct places *places)
+static void keep_waiting(const struct maker *maker, struct lmn__regex_places *places)
 {
     for (uint32_t i = 0; i < maker->program->count; i++) {
         const struct lmn__regex_instruction *instruction = &maker->program->instruction[i];
@@ -82,9 +84,9 @@ static void keep_waiting(const struct maker *maker, struct places *places)
 }
 
 /* The number of a state; STATES_MAX where there is no room for it. */
-static uint32_t state_of(struct maker *maker, const struct places *places)
+static uint32_t state_of(struct maker *maker, const struct lmn__regex_places *places)
 {
-    static const struct places none;
+    static const struct lmn__regex_places none;
     uint32_t at = STATE_START + 1;
 
     if (memcmp(places, &none, sizeof none) == 0)
@@ -101,7 +103,7 @@ static uint32_t state_of(struct maker *maker, const struct places *places)
 /* Where a state goes with a character of class `k`. */
 static uint32_t step(struct maker *maker, uint32_t state, uint32_t k)
 {
-    struct places next = { { 0 } };
+    struct lmn__regex_places next = { { 0 } };
     bool match = reach(maker, &next, 0, false, false);
 
     for (uint32_t i = 0; !match && i < maker->program->count; i++) {
@@ -116,7 +118,7 @@ static uint32_t step(struct maker *maker, uint32_t state, uint32_t k)
 
 static bool ends_there(struct maker *maker, uint32_t state)
 {
-    struct places seen = { { 0 } };
+    struct lmn__regex_places seen = { { 0 } };
     bool match = false;
 
     for (uint32_t i = 0; !match && i < maker->program->count; i++) {
@@ -142,35 +144,77 @@ static bool is_uniform(const struct lmn__regex_set *set)
     return all || !some;
 }
 
+/* Where in the program a character can be taken. */
+static struct lmn__regex_places takers(const struct lmn__regex_program *program, uint32_t c)
+{
+    struct lmn__regex_places places = { { 0 } };
+
+    for (uint32_t i = 0; i < program->count; i++) {
+        const struct lmn__regex_instruction *instruction = &program->instruction[i];
+
+        if (instruction->op == LMN__REGEX_OP_SET && lmn__regex_set_has(instruction->set, c))
+            places.bits[i / 64] |= 1ull << i % 64;
+    }
+    return places;
+}
+
+/* The class whose characters can be taken there; class_count where there is none. */
+static uint32_t class_with(const struct lmn__regex_dfa *dfa, const struct lmn__regex_places *places)
+{
+    uint32_t k = 0;
+
+    while (k < dfa->class_count && memcmp(&dfa->accepts[k], places, sizeof *places) != 0)
+        k++;
+    return k;
+}
+
+/* The class of a character, which may be the first of it. */
+static uint8_t note_class(struct maker *maker, uint32_t c)
+{
+    struct lmn__regex_places places = takers(maker->program, c);
+    uint32_t k = class_with(maker->dfa, &places);
+
+    if (k == maker->dfa->class_count && k < CLASSES_MAX)
+        maker->accepts[maker->dfa->class_count++] = places;
+    return (uint8_t)k;
+}
+
+/* Classes of the characters that a set names. */
+static void note_set(struct maker *maker, const struct lmn__regex_set *set)
+{
+    for (uint32_t i = 0; set->count <= RANGES_MAX && i < set->count; i++) {
+        uint32_t c = set->range[i].first;
+
+        (void)note_class(maker, c);
+        (void)note_class(maker, set->range[i].last);
+        if (set->fold)
+            (void)note_class(maker, lmn__letter_lower(c) != c ? lmn__letter_lower(c)
+                                                              : lmn__letter_upper(c));
+    }
+}
+
 /* Sort the symbols into classes; false: the program is none for a table. */
 static bool make_classes(struct maker *maker)
 {
+    const struct lmn__regex_program *program = maker->program;
     struct lmn__regex_dfa *dfa = maker->dfa;
 
-    if (maker->program->count > PLACES_MAX)
+    if (program->count > PLACES_MAX)
         return false;
-    for (uint32_t c = 0; c < LMN__REGEX_SYMBOLS; c++) {
-        struct places accepts = { { 0 } };
-        uint32_t k = 0;
+    for (uint32_t i = 0; i < program->count; i++) {
+        const struct lmn__regex_instruction *instruction = &program->instruction[i];
 
-        for (uint32_t i = 0; i < maker->program->count; i++) {
-            const struct lmn__regex_instruction *instruction = &maker->program->instruction[i];
-
-            if (instruction->op == LMN__REGEX_OP_ASSERT &&
-                instruction->assertion != LMN__REGEX_START &&
-                instruction->assertion != LMN__REGEX_END)
-                return false;
-            if (instruction->op != LMN__REGEX_OP_SET)
-                continue;
-            dfa->ascii_only = dfa->ascii_only || !is_uniform(instruction->set);
-            if (lmn__regex_set_has(instruction->set, c))
-                accepts.bits[i / 64] |= 1ull << i % 64;
-        }
-        while (k < dfa->class_count && memcmp(&maker->accepts[k], &accepts, sizeof accepts) != 0)
-            k++;
-        if (k == dfa->class_count)
-            maker->accepts[dfa->class_count++] = accepts;
-        dfa->class_of[c] = (uint8_t)k;
+        if (instruction->op == LMN__REGEX_OP_ASSERT && instruction->assertion != LMN__REGEX_START &&
+            instruction->assertion != LMN__REGEX_END)
+            return false;
+        if (instruction->op == LMN__REGEX_OP_SET && !is_uniform(instruction->set))
+            dfa->program = program;
+    }
+    for (uint32_t c = 0; c < LMN__REGEX_SYMBOLS; c++)
+        dfa->class_of[c] = note_class(maker, c);
+    for (uint32_t i = 0; i < program->count; i++) {
+        if (program->instruction[i].op == LMN__REGEX_OP_SET)
+            note_set(maker, program->instruction[i].set);
     }
     return true;
 }
@@ -218,6 +262,12 @@ enum lmn_status lmn__regex_dfa_new(struct lmn__binder *binder,
     }
     maker->program = program;
     maker->dfa = dfa;
+    maker->accepts = lmn__arena_array(binder->arena, CLASSES_MAX, sizeof *maker->accepts);
+    dfa->accepts = maker->accepts;
+    if (maker->accepts == NULL) {
+        st = lmn__bind_no_memory(binder);
+        goto done;
+    }
     if (!make_classes(maker))
         goto done;
     dfa->next = lmn__arena_array(binder->arena, (uint64_t)STATES_MAX * dfa->class_count,
@@ -234,21 +284,25 @@ done:
 
 bool lmn__regex_dfa_search(const struct lmn__regex_dfa *dfa, struct lmn__span text, bool *match_out)
 {
-    uint32_t state = STATE_START, classes = dfa->class_count, bytes;
+    uint32_t state = STATE_START, classes = dfa->class_count;
     size_t at = 0;
 
     while (at < text.len && state > STATE_DEAD) {
-        uint8_t c = text.data[at];
+        uint32_t k = dfa->class_of[0x80], bytes = 1, c = text.data[at];
 
         if (c < 0x80) {
-            state = dfa->next[state * classes + dfa->class_of[c]];
-            at++;
-            continue;
+            k = dfa->class_of[c];
+        } else {
+            c = lmn__utf8_decode((struct lmn__span){ text.data + at, text.len - at }, &bytes);
+            if (dfa->program != NULL) {
+                struct lmn__regex_places places = takers(dfa->program, c);
+
+                k = class_with(dfa, &places);
+            }
+            if (k == classes)
+                return false;
         }
-        if (dfa->ascii_only)
-            return false;
-        (void)lmn__utf8_decode((struct lmn__span){ text.data + at, text.len - at }, &bytes);
-        state = dfa->next[state * classes + dfa->class_of[0x80]];
+        state = dfa->next[state * classes + k];
         at += bytes;
     }
     *match_out = state == STATE_MATCH || (state > STATE_DEAD && dfa->ends[state]);

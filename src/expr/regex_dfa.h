@@ -12,12 +12,15 @@
 
 enum { LMN__REGEX_SYMBOLS = 129 }; /* the characters of ASCII, and one for all others */
 
+struct lmn__regex_places;
+
 struct lmn__regex_dfa {
     uint8_t class_of[LMN__REGEX_SYMBOLS]; /* characters that no part of the pattern tells apart */
     uint32_t class_count;
-    bool ascii_only; /* the pattern tells characters beyond ASCII apart */
-    uint16_t *next;  /* of a state and a class */
-    uint8_t *ends;   /* of a state: is there a match if the text ends here? */
+    const struct lmn__regex_program *program; /* NULL: characters beyond ASCII are of one class */
+    const struct lmn__regex_places *accepts;  /* of a class: where it is taken */
+    uint16_t *next;                           /* of a state and a class */
+    uint8_t *ends; /* of a state: is there a match if the text ends here? */
 };
 
 /*

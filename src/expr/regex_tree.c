@@ -64,25 +64,17 @@ static enum lmn_status set_add(struct lmn__regex_reader *reader, struct lmn__reg
         set->range = grown;
         set->room = room;
     }
+    set->mixed = set->mixed || (set->count != 0 && set->range[set->count - 1].last >= first);
     set->range[set->count++] = (struct lmn__regex_range){ first, last };
     return LMN_OK;
 }
 
-static const struct lmn__regex_range digit_ranges[] = { { '0', '9' } };
-static const struct lmn__regex_range word_ranges[] = {
-    { '0', '9' },      { 'A', 'Z' },       { '_', '_' },        { 'a', 'z' },   { 0xaa, 0xaa },
-    { 0xb5, 0xb5 },    { 0xba, 0xba },     { 0xc0, 0xd6 },      { 0xd8, 0xf6 }, { 0xf8, 0x2ff },
-    { 0x370, 0x1fff }, { 0x2c00, 0xd7ff }, { 0xf900, 0x10ffff }
-};
-static const struct lmn__regex_range space_ranges[] = { { '\t', '\r' },     { ' ', ' ' },
-                                                        { 0x85, 0x85 },     { 0xa0, 0xa0 },
-                                                        { 0x2000, 0x200a }, { 0x2028, 0x2029 },
-                                                        { 0x3000, 0x3000 } };
-
-static bool in_ranges(const struct lmn__regex_range *range, uint32_t count, uint32_t c)
+static bool in_ranges(const struct lmn__regex_set *set, uint32_t c)
 {
-    for (uint32_t i = 0; i < count; i++) {
-        if (c >= range[i].first && c <= range[i].last)
+    if (!set->mixed)
+        return lmn__regex_in_sorted(set->range, set->count, c);
+    for (uint32_t i = 0; i < set->count; i++) {
+        if (c >= set->range[i].first && c <= set->range[i].last)
             return true;
     }
     return false;
@@ -92,28 +84,13 @@ static bool in_ranges(const struct lmn__regex_range *range, uint32_t count, uint
 static enum lmn_status add_class(struct lmn__regex_reader *reader, uint32_t letter,
                                  struct lmn__regex_set *set, bool *known_out)
 {
-    const struct lmn__regex_range *range = NULL;
-    uint32_t count = 0, next = 0;
     bool negated = letter == 'D' || letter == 'W' || letter == 'S';
+    uint32_t count, next = 0;
+    const struct lmn__regex_range *range = lmn__regex_class(negated ? letter | 0x20 : letter,
+                                                            &count);
     enum lmn_status st = LMN_OK;
 
-    switch (letter | 0x20) {
-    case 'd':
-        range = digit_ranges;
-        count = sizeof digit_ranges / sizeof digit_ranges[0];
-        break;
-    case 'w':
-        range = word_ranges;
-        count = sizeof word_ranges / sizeof word_ranges[0];
-        break;
-    case 's':
-        range = space_ranges;
-        count = sizeof space_ranges / sizeof space_ranges[0];
-        break;
-    default:
-        break;
-    }
-    *known_out = range != NULL && letter < 0x80;
+    *known_out = range != NULL;
     for (uint32_t i = 0; st == LMN_OK && *known_out && i < count; i++) {
         if (!negated)
             st = set_add(reader, set, range[i].first, range[i].last);
@@ -505,18 +482,12 @@ static enum lmn_status parse_either(struct lmn__regex_reader *reader,
     return st;
 }
 
-bool lmn__regex_is_word(uint32_t c)
-{
-    return in_ranges(word_ranges, sizeof word_ranges / sizeof word_ranges[0], c);
-}
-
 bool lmn__regex_set_has(const struct lmn__regex_set *set, uint32_t c)
 {
-    bool found = in_ranges(set->range, set->count, c);
+    bool found = in_ranges(set, c);
 
     if (!found && set->fold)
-        found = in_ranges(set->range, set->count, lmn__letter_lower(c)) ||
-                in_ranges(set->range, set->count, lmn__letter_upper(c));
+        found = in_ranges(set, lmn__letter_lower(c)) || in_ranges(set, lmn__letter_upper(c));
     return found != set->negated;
 }
 

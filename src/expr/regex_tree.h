@@ -40,6 +40,7 @@ struct lmn__regex_range {
 /* Characters: those in any of the ranges, or in none of them; `fold`: whatever their case. */
 struct lmn__regex_set {
     bool negated, fold;
+    bool mixed; /* the ranges are not sorted */
     uint32_t count, room;
     struct lmn__regex_range *range;
 };
@@ -89,7 +90,13 @@ enum lmn_status lmn__regex_refuse(const struct lmn__regex_reader *reader, const 
 
 bool lmn__regex_set_has(const struct lmn__regex_set *set, uint32_t c);
 
-/* Is it a letter, a digit or an underscore? */
+/* The sorted ranges that \d, \s or \w stands for; NULL for other letters. */
+const struct lmn__regex_range *lmn__regex_class(uint32_t letter, uint32_t *count_out);
+
+/* Is a character in one of the sorted ranges? */
+bool lmn__regex_in_sorted(const struct lmn__regex_range *range, uint32_t count, uint32_t c);
+
+/* Is it a character of \w? */
 bool lmn__regex_is_word(uint32_t c);
 
 #endif

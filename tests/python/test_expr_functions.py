@@ -217,6 +217,15 @@ regexp_instr(s, 'b|c|l', 1, 2)
 regexp_instr(s, 'L', 1, 1, 'i')
 regexp_instr(s, 'a(.)(b)', 1, 1, 'i', 2)
 regexp_instr(s, 'b')
+regexp_replace(s || '🐍。ab１２ ـ٣ ａ，', '\w+', '<$0>', 'g')
+regexp_replace(s || '🐍é。１x٣', '\W', '-', 'g')
+regexp_replace(s || '１2٣', '\d', '#', 'g')
+regexp_replace(s || ' 　 ​x', '\s', '_', 'g')
+regexp_like('🐍cat。' || s, '\bcat\b')
+regexp_like('🐍é。' || s, '^\W\w\w\W')
+regexp_like('１２' || s, '^\d\d[^\d]*$')
+regexp_like('日本' || s, '^[\w.]+\z')
+regexp_like('日本' || s, '(?i)^[日月]本a?B?')
 """
 
 TYPES = """
