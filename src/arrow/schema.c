@@ -18,13 +18,26 @@ static const char *name_of(const struct ArrowSchema *schema)
     return schema->name != NULL ? schema->name : "";
 }
 
+/*
+ * Are the formats those of one type? Zones of timestamps and the like are part of the text, so
+ * texts are compared; only the width of a decimal of 128 bits may be left out.
+ */
+static bool same_format(const char *a, const char *b)
+{
+    size_t a_len = strlen(a), b_len = strlen(b), shorter = a_len < b_len ? a_len : b_len;
+    const char *rest = a_len < b_len ? b + shorter : a + shorter;
+
+    if (strncmp(a, b, shorter) != 0)
+        return false;
+    return *rest == '\0' || (a[0] == 'd' && strcmp(rest, ",128") == 0);
+}
+
 enum lmn_status lmn__arrow_type_check(const struct ArrowSchema *given,
                                       const struct ArrowSchema *wanted, struct lmn_error *err)
 {
     enum lmn_status st = LMN_OK;
 
-    /* Zones of timestamps and the like are part of the format, so comparing texts is enough. */
-    if (strcmp(given->format, wanted->format) != 0 ||
+    if (!same_format(given->format, wanted->format) ||
         (given->dictionary == NULL) != (wanted->dictionary == NULL) ||
         given->n_children != wanted->n_children) {
         char has[128], wants[128];

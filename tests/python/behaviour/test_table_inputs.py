@@ -2,7 +2,9 @@
 """Rows of other libraries: pandas, polars, and Arrow's views of strings and binaries."""
 
 import datetime
+from decimal import Decimal
 
+import duckdb
 import leman
 import pandas as pd
 import polars as pl
@@ -143,3 +145,12 @@ def test_blobs__are_given_as_bytes(tmp_path, version):
     table.append_from([lambda: iter([{"id": 6, "data": b"6"}])])
     found = {row["id"]: row["data"] for row in table.scan(blobs="bytes").to_pylist()}
     assert found == {0: b"0", 1: b"one", 2: b"2", 3: b"3", 4: b"4", 5: None, 6: b"6"}
+
+
+def test_decimals__of_duckdb(tmp_path):
+    one = "select 1 as id, 1.5::decimal(10, 2) as d, [0.5] as l"
+    table = leman.create(tmp_path / "t", duckdb.sql(one))
+    table.append(duckdb.sql(one.replace("1 as id", "2 as id")))
+    table.upsert(duckdb.sql(one.replace("1.5", "7.25")), on="id")
+    assert table.count_rows("d = 7.25") == 1
+    assert table.to_arrow().sort_by("id")["d"].to_pylist() == [Decimal("7.25"), Decimal("1.50")]

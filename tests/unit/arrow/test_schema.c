@@ -36,6 +36,8 @@ static void test_schema__types_that_fit(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof same / sizeof same[0]; i++)
         CHECK_STATUS(check_formats(same[i], same[i], &err), LMN_OK, &err);
+    CHECK_STATUS(check_formats("d:10,2,128", "d:10,2", &err), LMN_OK, &err);
+    CHECK_STATUS(check_formats("d:10,2", "d:10,2,128", &err), LMN_OK, &err);
 }
 
 static void test_schema__types_that_differ(void **state)
@@ -43,9 +45,19 @@ static void test_schema__types_that_differ(void **state)
     static const struct {
         const char *given, *wanted;
     } pair[] = {
-        { "i", "l" },          { "i", "I" },       { "u", "U" },     { "u", "z" },
-        { "tsu:UTC", "tsu:" }, { "tsu:", "tsn:" }, { "w:4", "w:5" }, { "d:10,2", "d:10,3" },
-        { "vu", "u" },         { "vz", "z" },      { "u", "vu" },    { "tdD", "i" },
+        { "i", "l" },
+        { "i", "I" },
+        { "u", "U" },
+        { "u", "z" },
+        { "tsu:UTC", "tsu:" },
+        { "tsu:", "tsn:" },
+        { "w:4", "w:5" },
+        { "d:10,2", "d:10,3" },
+        { "vu", "u" },
+        { "vz", "z" },
+        { "u", "vu" },
+        { "tdD", "i" },
+        { "d:9,2", "d:9,2,256" },
     };
 
     (void)state;
