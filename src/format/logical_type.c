@@ -309,7 +309,9 @@ static enum lmn_status dictionary_from_arrow(const struct ArrowSchema *schema, s
     struct ArrowSchema index = *schema;
     enum lmn_status st;
 
+    /* Lance keeps no word of whether the values are in order. */
     index.dictionary = NULL;
+    index.flags &= ~ARROW_FLAG_DICTIONARY_ORDERED;
     if (value->dictionary != NULL || value->format[0] == '+' || value->format[0] == 't' ||
         value->format[0] == 'd' || value->format[0] == 'w' || value->format[0] == 'n')
         return lmn_fail(err, LMN_E_UNSUPPORTED,

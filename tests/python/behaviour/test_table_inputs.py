@@ -5,6 +5,7 @@ import datetime
 from decimal import Decimal
 
 import duckdb
+import lance
 import leman
 import pandas as pd
 import polars as pl
@@ -145,6 +146,14 @@ def test_blobs__are_given_as_bytes(tmp_path, version):
     table.append_from([lambda: iter([{"id": 6, "data": b"6"}])])
     found = {row["id"]: row["data"] for row in table.scan(blobs="bytes").to_pylist()}
     assert found == {0: b"0", 1: b"one", 2: b"2", 3: b"3", 4: b"4", 5: None, 6: b"6"}
+
+
+def test_categories__may_be_ordered(tmp_path):
+    sizes = pd.Categorical(["m", None, "s"], categories=["s", "m", "l"], ordered=True)
+    table = leman.create(tmp_path / "t", pd.DataFrame({"c": sizes}))
+    table.append(pl.DataFrame({"c": pl.Series(["l"], dtype=pl.Enum(["s", "m", "l"]))}))
+    assert [row["c"] for row in rows_of(table)] == ["m", None, "s", "l"]
+    assert lance.dataset(table.path).to_table().to_pylist() == rows_of(table)
 
 
 def test_decimals__of_duckdb(tmp_path):
