@@ -19,17 +19,23 @@ BATCH_BYTES = 64 << 20
 
 
 def as_schema(schema):
-    """What users give as a schema, as a ``pyarrow.Schema``; None stays None."""
+    """What users give as a schema, as that of a table made of it; None stays None."""
     if schema is None:
         return None
     pa = pyarrow()
-    if isinstance(schema, pa.Schema):
-        return schema
     if hasattr(schema, "to_arrow_schema"):
-        return schema.to_arrow_schema()
-    if isinstance(schema, Mapping):
-        return pa.schema(list(schema.items()))
-    return pa.schema(schema)
+        schema = schema.to_arrow_schema()
+    elif isinstance(schema, Mapping):
+        schema = pa.schema(list(schema.items()))
+    elif not isinstance(schema, pa.Schema):
+        schema = pa.schema(schema)
+    fields = [field.with_type(kept_type(field.type)) for field in schema]
+    return pa.schema(fields, metadata=schema.metadata)
+
+
+def no_rows(schema):
+    """Rows of a schema, of which there are none."""
+    return pyarrow().Table.from_batches([], schema)  # empty_table() knows fewer types
 
 
 class Rows:
@@ -111,7 +117,7 @@ class Rows:
         if first is None:
             if schema is None:
                 raise ValueError("there are no rows and no schema")
-            return schema.empty_table()
+            return no_rows(schema)
         kinds = first.schema
         if schema is not None:
             kinds = _Fit(kinds, self._wanted(kinds, schema), fill=False).schema
@@ -185,7 +191,7 @@ def _from_columns(columns, schema):
         name: _array(name, values, _kind_of(name, schema)) for name, values in columns.items()
     }
     if not arrays and schema is not None:
-        return schema.empty_table()
+        return no_rows(schema)
     lengths = {name: len(array) for name, array in arrays.items()}
     if len(set(lengths.values())) > 1:
         raise _core.InvalidError(f"columns differ in length: {lengths}")
@@ -197,7 +203,7 @@ def _from_rows(rows, schema):
     if not rows:
         if schema is None:
             raise ValueError("there are no rows and no schema")
-        return schema.empty_table()
+        return no_rows(schema)
     names = dict.fromkeys(name for row in rows for name in row)
     return _from_columns({name: [row.get(name) for row in rows] for name in names}, schema)
 
@@ -337,6 +343,26 @@ def same_type(given, wanted):
     pairs = [(given.field(i), wanted.field(i)) for i in range(given.num_fields)]
     named = pa.types.is_struct(given)
     return all((not named or a.name == b.name) and same_type(a.type, b.type) for a, b in pairs)
+
+
+def kept_type(kind):
+    """The type of a column that is made of one of type `kind`."""
+    pa = pyarrow()
+    types = pa.types
+    if getattr(kind, "extension_name", None) == "arrow.json":
+        return kept_type(kind.storage_type)
+    if types.is_string_view(kind):
+        return pa.string()
+    if types.is_binary_view(kind):
+        return pa.binary()
+    if types.is_dictionary(kind):
+        return pa.dictionary(kind.index_type, kind.value_type)
+    if types.is_struct(kind):
+        return pa.struct([field.with_type(kept_type(field.type)) for field in kind])
+    if types.is_list(kind) or types.is_large_list(kind):
+        make = pa.list_ if types.is_list(kind) else pa.large_list
+        return make(kind.value_field.with_type(kept_type(kind.value_type)))
+    return kind
 
 
 def has_structs(kind):

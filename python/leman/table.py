@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from leman import _core
 from leman.arrow import Batch, Scan, pyarrow
-from leman.data import Rows, as_schema, has_structs
+from leman.data import Rows, as_schema, has_structs, no_rows
 from leman.elsewhere import check_options, no_method
 from leman.file import RowBlobFile, row_numbers
 from leman.filled import FilledColumns
@@ -605,7 +605,7 @@ def _rows_of_new(data, schema):
     if data is None:
         if schema is None:
             raise ValueError("a table is made of data, or of a schema")
-        data = schema.empty_table()
+        data = no_rows(schema)
     return Rows(data, schema, fill=True)
 
 

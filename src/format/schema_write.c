@@ -124,6 +124,29 @@ static enum lmn_status copy_metadata(struct maker *maker, const char *metadata,
     return LMN_OK;
 }
 
+/* Text that is marked as JSON. */
+static bool is_json(const struct ArrowSchema *schema)
+{
+    struct ArrowStringView value = { NULL, 0 };
+
+    ArrowMetadataGetValue(schema->metadata, ArrowCharView("ARROW:extension:name"), &value);
+    return value.size_bytes == 10 && memcmp(value.data, "arrow.json", 10) == 0;
+}
+
+/* The metadata of a field without that of its extension type. */
+static void drop_extension(struct lmn__pb_list *metadata)
+{
+    struct lmn__pb_entry *entry = metadata->item;
+    size_t count = 0;
+
+    for (size_t i = 0; i < metadata->count; i++) {
+        if (!lmn__span_equal(entry[i].key, "ARROW:extension:name") &&
+            !lmn__span_equal(entry[i].key, "ARROW:extension:metadata"))
+            entry[count++] = entry[i];
+    }
+    metadata->count = count;
+}
+
 /* Combinations that have a name but no place in the files. */
 static enum lmn_status check_place(const struct maker *maker, const struct ArrowSchema *schema,
                                    const struct place *place, struct lmn_error *err)
@@ -252,6 +275,9 @@ static enum lmn_status make_field(struct maker *maker, const struct ArrowSchema 
     field = add_field(maker, copy, maker->next_id++, place.parent_id);
     field->nullable = (schema->flags & ARROW_FLAG_NULLABLE) != 0;
     st = copy_metadata(maker, schema->metadata, &field->metadata, err);
+    /* JSON is binary of its own kind in Lance, and pylance reads no text that is marked so. */
+    if (is_json(schema))
+        drop_extension(&field->metadata);
     if (st == LMN_OK)
         st = set_type(maker, schema, field, err);
     if (st == LMN_OK && maker->minor >= 2 && lmn__arrow_is_blob(schema))

@@ -163,3 +163,31 @@ def test_decimals__of_duckdb(tmp_path):
     table.upsert(duckdb.sql(one.replace("1.5", "7.25")), on="id")
     assert table.count_rows("d = 7.25") == 1
     assert table.to_arrow().sort_by("id")["d"].to_pylist() == [Decimal("7.25"), Decimal("1.50")]
+
+
+def test_json__is_text(tmp_path):
+    kind = pa.struct([("j", pa.json_())])
+    rows = [{"j": '{"a": 1}', "l": ["2"], "s": {"j": "[3]"}}]
+    schema = pa.schema([("j", pa.json_()), ("l", pa.list_(pa.json_())), ("s", kind)])
+    table = leman.create(tmp_path / "t", rows, schema)
+    table.append(pa.table({"j": pa.array(["4"], pa.json_())}))
+    assert table.schema.field("j").type == pa.string()
+    assert rows_of(table)[0] == rows[0]
+    assert lance.dataset(table.path).to_table().to_pylist() == rows_of(table)
+
+
+def test_exist_ok__knows_the_schema_that_a_table_was_made_of(tmp_path):
+    db = leman.connect(tmp_path)
+    schema = pa.schema(
+        [
+            ("view", pa.string_view()),
+            ("json", pa.list_(pa.json_())),
+            ("bytes", pa.struct([("b", pa.binary_view())])),
+            ("order", pa.dictionary(pa.int8(), pa.string(), ordered=True)),
+        ]
+    )
+    for _ in range(2):
+        table = db.create_table("t", schema=schema, exist_ok=True)
+    assert table.versions()[-1]["version"] == 1
+    with pytest.raises(leman.InvalidError, match='"view" is string, not large_string'):
+        db.create_table("t", schema={"view": pa.large_string()}, exist_ok=True)
