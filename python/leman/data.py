@@ -205,6 +205,8 @@ def _from_rows(rows, schema):
             raise ValueError("there are no rows and no schema")
         return no_rows(schema)
     names = dict.fromkeys(name for row in rows for name in row)
+    if not names:
+        raise _core.InvalidError("the rows have no columns")
     return _from_columns({name: [row.get(name) for row in rows] for name in names}, schema)
 
 

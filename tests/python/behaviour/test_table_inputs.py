@@ -191,3 +191,10 @@ def test_exist_ok__knows_the_schema_that_a_table_was_made_of(tmp_path):
     assert table.versions()[-1]["version"] == 1
     with pytest.raises(leman.InvalidError, match='"view" is string, not large_string'):
         db.create_table("t", schema={"view": pa.large_string()}, exist_ok=True)
+
+
+@pytest.mark.parametrize("data", [[{}, {}], iter([{}])])
+def test_append__of_rows_without_columns_is_refused(tmp_path, data):
+    table = leman.create(tmp_path / "t", COLUMNS)
+    with pytest.raises(leman.InvalidError, match="the rows have no columns"):
+        table.append(data)
