@@ -1,29 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """A directory of tables, laid out as LanceDB does."""
 
-import os
-
 from leman import _core
-from leman.data import as_schema, same_type
 from leman.elsewhere import check_options, no_method
-from leman.table import Table
-
-_SCHEME = "file://"
+from leman.table import Table, local_path
 
 
 class Database:
     """A directory of tables: table NAME is the directory NAME.lance in it."""
 
     def __init__(self, uri):
-        uri = os.fspath(uri)
-        if uri.startswith(_SCHEME):
-            uri = uri.removeprefix(_SCHEME)
-        elif "://" in uri:
-            scheme = uri.partition("://")[0]
-            raise _core.UnsupportedError(
-                f"a database is a directory of this machine; {scheme}:// is not supported"
-            )
-        self._root = os.path.expanduser(uri)
+        self._root = local_path(uri)
 
     def __repr__(self):
         return f"<leman.Database {self._root!r}>"
@@ -67,29 +54,21 @@ class Database:
             options of ``Table.append()``. A table whose load was stopped is finished when the same
             call is made again.
         """
-        if mode not in ("create", "overwrite"):
-            raise ValueError(f'mode is "create" or "overwrite", not {mode!r}')
-        options = {
-            "primary_key": primary_key,
-            "data_storage_version": data_storage_version,
-            "max_rows_per_fragment": max_rows_per_fragment,
-            "max_bytes_per_fragment": max_bytes_per_fragment,
-            "message": message,
-            "durable": durable,
+        return Table._make(
+            self._root,
+            name,
+            data,
+            schema,
+            mode,
+            exist_ok,
+            primary_key=primary_key,
+            data_storage_version=data_storage_version,
+            max_rows_per_fragment=max_rows_per_fragment,
+            max_bytes_per_fragment=max_bytes_per_fragment,
+            message=message,
+            durable=durable,
             **load,
-        }
-        if mode == "overwrite" or exist_ok:
-            try:
-                table = self.open_table(name)
-            except _core.NotFoundError:
-                pass
-            else:
-                if mode == "overwrite":
-                    table.overwrite(data, schema, **options)
-                else:
-                    _check_schema(table, schema)
-                return table
-        return Table._create(self._root, name, data, schema, **options)
+        )
 
     def open_table(self, name, version=None, branch=None, **others):
         """Open a table, at the newest version, a number, a tag or a time; or a branch of it."""
@@ -174,26 +153,6 @@ class Database:
 
     def __getitem__(self, name):
         return self.open_table(name)
-
-
-def _check_schema(table, schema):
-    """Has a table that is there the columns that are asked for? It may have got others since."""
-    schema = as_schema(schema)
-    if schema is None:
-        return
-    there = table._rows_schema()
-    for field in schema:
-        index = there.get_field_index(field.name)
-        if index < 0:
-            raise _core.InvalidError(
-                f'table {table.name!r} is there and has no column "{field.name}", but: '
-                f"{', '.join(there.names)}"
-            )
-        if not same_type(field.type, there.field(index).type):
-            raise _core.InvalidError(
-                f'table {table.name!r} is there, and its column "{field.name}" is '
-                f"{there.field(index).type}, not {field.type}"
-            )
 
 
 def connect(uri, **others):

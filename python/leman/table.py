@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from leman import _core
 from leman.arrow import Batch, Scan, pyarrow
-from leman.data import Rows, as_schema, has_structs, no_rows
+from leman.data import Rows, as_schema, has_structs, no_rows, same_type
 from leman.elsewhere import check_options, no_method
 from leman.file import RowBlobFile, row_numbers
 from leman.filled import FilledColumns
@@ -90,6 +90,31 @@ class Table(Versions, FilledColumns, Refills):
         with _rows_of_new(data, schema) as stream:
             self._core = _core.Table.create(*self._place, stream, **write_options(**options))
         return self
+
+    @classmethod
+    def _make(cls, root, name, data, schema, mode="create", exist_ok=False, **options):
+        """Make a table, or open or overwrite one that is there; see ``create_table()``."""
+        if mode not in ("create", "overwrite"):
+            raise ValueError(f'mode is "create" or "overwrite", not {mode!r}')
+        if mode == "overwrite" or exist_ok:
+            try:
+                table = cls._open(root, name, None, None)
+            except _core.NotFoundError:
+                pass
+            else:
+                if mode == "overwrite":
+                    table.overwrite(data, schema, **options)
+                else:
+                    _check_schema(table, schema)
+                return table
+        try:
+            return cls._create(root, name, data, schema, **options)
+        except _core.ExistsError:  # with exist_ok, another has made it since
+            if mode == "overwrite" or not exist_ok:
+                raise
+        table = cls._open(root, name, None, None)
+        _check_schema(table, schema)
+        return table
 
     def __repr__(self):
         return f"<leman.Table {self._name!r}: version {self.version}, {len(self)} rows>"
@@ -599,6 +624,26 @@ def _not_negative(name, value):
     return value
 
 
+def _check_schema(table, schema):
+    """Has a table that is there the columns that are asked for? It may have got others since."""
+    schema = as_schema(schema)
+    if schema is None:
+        return
+    there = table._rows_schema()
+    for field in schema:
+        index = there.get_field_index(field.name)
+        if index < 0:
+            raise _core.InvalidError(
+                f'table {table.name!r} is there and has no column "{field.name}", but: '
+                f"{', '.join(there.names)}"
+            )
+        if not same_type(field.type, there.field(index).type):
+            raise _core.InvalidError(
+                f'table {table.name!r} is there, and its column "{field.name}" is '
+                f"{there.field(index).type}, not {field.type}"
+            )
+
+
 def _rows_of_new(data, schema):
     """The rows of a table that is made: data, or a schema, or both."""
     schema = as_schema(schema)
@@ -609,15 +654,28 @@ def _rows_of_new(data, schema):
     return Rows(data, schema, fill=True)
 
 
+def local_path(uri):
+    """The directory that a path or a ``file://`` URI is."""
+    path = os.fspath(uri)
+    if path.startswith("file://"):
+        path = path.removeprefix("file://")
+    elif "://" in path:
+        raise _core.UnsupportedError(
+            f"databases and tables are directories of this machine; "
+            f"{path.partition('://')[0]}:// is not supported"
+        )
+    return os.path.expanduser(path)
+
+
 def open(path, version=None, branch=None):
     """Open the table in directory `path`.
 
     version: a number, the name of a tag, or a time; None is the newest.
     branch: the name of a branch, which is read and not written; None is the main one.
     """
-    return Table(path, version, branch)
+    return Table(local_path(path), version, branch)
 
 
-def create(path, data=None, schema=None, **options):
+def create(path, data=None, schema=None, mode="create", exist_ok=False, **options):
     """Make a table in directory `path`; for the arguments see ``Database.create_table()``."""
-    return Table._create(path, None, data, schema, **options)
+    return Table._make(local_path(path), None, data, schema, mode, exist_ok, **options)

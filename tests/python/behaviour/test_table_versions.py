@@ -302,3 +302,34 @@ def test_cleanup__removes_versions_and_keeps_what_is_named(table):
     assert values(table) == [7]
     with pytest.raises(TypeError):
         table.cleanup(14)
+
+
+def test_create__without_a_database_can_be_run_again(tmp_path):
+    path = tmp_path / "t.lance"
+    for rows in ({"x": [1]}, {"x": [2]}):
+        table = leman.create(path, rows, exist_ok=True)
+    assert values(table) == [1]
+    assert values(leman.create(path, {"x": [3]}, mode="overwrite")) == [3]
+    with pytest.raises(leman.ExistsError):
+        leman.create(path, {"x": [4]})
+    with pytest.raises(leman.InvalidError, match='no column "y"'):
+        leman.create(path, schema={"y": pa.int64()}, exist_ok=True)
+
+
+def test_create__exist_ok_keeps_a_table_that_another_makes_meanwhile(db):
+    def rows():
+        db.create_table("t", {"x": [1]})
+        yield {"x": 2}
+
+    table = db.create_table("t", rows(), exist_ok=True)
+    assert values(table) == [1] and table.version == 1
+
+
+def test_open__a_place_is_a_directory(tmp_path):
+    url = f"file://{tmp_path}/t.lance"
+    leman.create(url, {"x": [1]})
+    assert os.listdir(tmp_path) == ["t.lance"]
+    assert values(leman.open(url)) == values(leman.open(tmp_path / "t.lance")) == [1]
+    for call in (leman.open, leman.create):
+        with pytest.raises(leman.UnsupportedError, match="s3:// is not supported"):
+            call("s3://bucket/t.lance")
