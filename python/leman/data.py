@@ -168,6 +168,10 @@ def _row(item):
 def _array(name, values, kind):
     """Python or numpy values as an Arrow array of type `kind`; None infers it."""
     pa = pyarrow()
+    if not isinstance(name, str):
+        raise _core.InvalidError(f"the name of a column is text, and {name!r} is not")
+    if isinstance(values, (str, bytes)):
+        raise _core.InvalidError(f'column "{name}" is a list of values, not one: {values!r:.100}')
     if hasattr(values, "__arrow_c_array__") or hasattr(values, "__arrow_c_stream__"):
         return pa.chunked_array(values)
     try:

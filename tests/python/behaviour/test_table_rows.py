@@ -393,3 +393,17 @@ def test_names_of_lancedb_databases_say_what_to_use_instead(db):
     with pytest.raises(AttributeError, match="'Database' object has no attribute 'nothing'"):
         db.nothing  # noqa: B018
     assert copy.copy(db).list_tables() == []
+
+
+@pytest.mark.parametrize(
+    ("data", "words"),
+    [
+        ({"x": "abc"}, 'column "x" is a list of values'),
+        ({"x": b"abc"}, 'column "x" is a list of values'),
+        ({1: [1]}, "the name of a column is text, and 1 is not"),
+        ([{1: 1}], "the name of a column is text, and 1 is not"),
+    ],
+)
+def test_create__what_is_no_column_is_refused(db, data, words):
+    with pytest.raises(leman.InvalidError, match=words):
+        db.create_table("t", data)
