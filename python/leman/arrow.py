@@ -86,7 +86,7 @@ class Scan:
         self._stream = open_stream()  # wrong names and expressions are found here
 
     def __getattr__(self, name):
-        raise no_method("scan", name)
+        raise no_method("Scan", name)
 
     def _take_stream(self):
         stream, self._stream = self._stream, None

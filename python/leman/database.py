@@ -16,7 +16,7 @@ class Database:
         return f"<leman.Database {self._root!r}>"
 
     def __getattr__(self, name):
-        raise no_method("database", name)
+        raise no_method("Database", name)
 
     @property
     def uri(self):
@@ -75,21 +75,32 @@ class Database:
         check_options(others)
         return Table._open(self._root, name, version, branch)
 
-    def drop_table(self, name, ignore_missing=False):
+    def drop_table(self, name, ignore_missing=False, **others):
         """Remove a table with all its versions."""
+        check_options(others)
+        if not isinstance(ignore_missing, bool):  # the second argument of LanceDB is a namespace
+            raise TypeError(f"ignore_missing is True or False, not {ignore_missing!r}")
         try:
             _core.database_drop(self._root, name)
         except _core.NotFoundError:
             if not ignore_missing:
                 raise
 
-    def rename_table(self, name, new_name):
+    def rename_table(self, name, new_name, **others):
         """Give a table another name."""
+        check_options(others)
         _core.database_rename(self._root, name, new_name)
 
-    def table_names(self):
-        """The names of the tables, sorted."""
-        return _core.database_list(self._root)
+    def table_names(self, page_token=None, limit=None, **others):
+        """The names of the tables, sorted.
+
+        page_token, limit: only those after this name; at most so many.
+        """
+        check_options(others)
+        names = _core.database_list(self._root)
+        if page_token is not None:
+            names = [name for name in names if name > page_token]
+        return names[:limit]
 
     list_tables = table_names
 

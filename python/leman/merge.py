@@ -4,6 +4,7 @@
 from dataclasses import dataclass
 
 from leman.data import Rows
+from leman.elsewhere import check_options, no_method
 
 
 @dataclass(frozen=True)
@@ -33,11 +34,15 @@ class MergeBuilder:
         self._not_matched = "skip"
         self._not_in_source = "skip", None
 
-    def when_matched_update_all(self, where=None):
+    def __getattr__(self, name):
+        raise no_method("MergeBuilder", name)
+
+    def when_matched_update_all(self, where=None, **others):
         """A row whose key is there replaces the table's: all its columns, other ones stay.
 
         where: only if this holds; columns are ``target.x`` and ``source.x``.
         """
+        check_options(others)
         self._matched = "update", where
         return self
 
@@ -56,13 +61,15 @@ class MergeBuilder:
         self._not_matched = "insert"
         return self
 
-    def when_not_matched_by_source_delete(self, condition=None):
+    def when_not_matched_by_source_delete(self, condition=None, **others):
         """Rows of the table whose key is not in the data are deleted, if the condition holds."""
+        check_options(others)
         self._not_in_source = "delete", condition
         return self
 
-    def execute(self, data):
+    def execute(self, data, **others):
         """Do it, as one version; returns a ``MergeResult``. For `data` see ``Table.append()``."""
+        check_options(others)
         with Rows(data, self._table._rows_schema()) as stream:
             counts = self._table._core.merge(
                 stream, self._on, *self._matched, self._not_matched, *self._not_in_source

@@ -120,7 +120,7 @@ class Table(Versions, FilledColumns, Refills):
         return f"<leman.Table {self._name!r}: version {self.version}, {len(self)} rows>"
 
     def __getattr__(self, name):
-        raise no_method("table", name)
+        raise no_method("Table", name)
 
     def __len__(self):
         return self.count_rows()
@@ -189,8 +189,8 @@ class Table(Versions, FilledColumns, Refills):
         """
         check_options(others)
         options = {
-            "columns": columns,
-            "where": where,
+            "columns": _names(columns),
+            "where": check_where(where),
             "offset": _not_negative("offset", offset or 0),
             "batch_rows": _not_negative("batch_size", batch_size or 0),
             "with_row_id": with_row_id,
@@ -215,12 +215,14 @@ class Table(Versions, FilledColumns, Refills):
     def __arrow_c_stream__(self, requested_schema=None):
         return self._core.scan()
 
-    def to_arrow(self, columns=None, where=None):
+    def to_arrow(self, columns=None, where=None, **others):
         """All rows as a ``pyarrow.Table``."""
+        check_options(others)
         return self.scan(columns, where).to_arrow()
 
-    def to_pandas(self, columns=None, where=None):
+    def to_pandas(self, columns=None, where=None, **others):
         """All rows as a ``pandas.DataFrame``."""
+        check_options(others)
         return self.scan(columns, where).to_pandas()
 
     def head(self, n=5):
@@ -230,32 +232,35 @@ class Table(Versions, FilledColumns, Refills):
     def count_rows(self, where=None, **others):
         """How many rows there are, or match a filter."""
         check_options(others)
-        return self._core.count(where)
+        return self._core.count(check_where(where))
 
-    def take(self, positions, columns=None, *, with_row_id=False, blobs="descriptors"):
+    def take(self, positions, columns=None, *, with_row_id=False, blobs="descriptors", **others):
         """Read rows by their position in the table, in the order given.
 
         Positions count the rows that a scan gives; deleted rows have none.
         """
+        check_options(others)
         numbers = row_numbers(positions)
         pair = self._core.take(
-            numbers, columns=columns, with_row_id=with_row_id, blob_bytes=_blob_bytes(blobs)
+            numbers, columns=_names(columns), with_row_id=with_row_id, blob_bytes=_blob_bytes(blobs)
         )
         return Batch(*pair)
 
-    def take_ids(self, row_ids, columns=None, *, with_row_id=False, blobs="descriptors"):
+    def take_ids(self, row_ids, columns=None, *, with_row_id=False, blobs="descriptors", **others):
         """Read rows by row id, as ``scan(with_row_id=True)`` gives them, in the order given."""
+        check_options(others)
         numbers = row_numbers(row_ids)
         pair = self._core.take_ids(
-            numbers, columns=columns, with_row_id=with_row_id, blob_bytes=_blob_bytes(blobs)
+            numbers, columns=_names(columns), with_row_id=with_row_id, blob_bytes=_blob_bytes(blobs)
         )
         return Batch(*pair)
 
-    def take_blobs(self, column, positions=None, *, row_ids=None):
+    def take_blobs(self, column, positions=None, *, row_ids=None, **others):
         """The blobs of rows as binary files, None for nulls; only what is read is fetched.
 
         positions: of the rows, as ``take()`` has them; or row_ids, as ``take_ids()``.
         """
+        check_options(others)
         if (positions is None) == (row_ids is None):
             raise TypeError("take_blobs() is given positions, or row_ids")
         found = []
@@ -408,11 +413,12 @@ class Table(Versions, FilledColumns, Refills):
         """
         return MergeBuilder(self, self._key(on))
 
-    def insert(self, data, on=None):
+    def insert(self, data, on=None, **others):
         """Append rows whose keys must not be there; returns a ``MergeResult``.
 
         on: the key, a column or several; None takes the primary key.
         """
+        check_options(others)
         merge = self.merge_insert(on).when_matched_fail().when_not_matched_insert_all()
         return merge.execute(data)
 
@@ -432,13 +438,14 @@ class Table(Versions, FilledColumns, Refills):
                 raise ValueError("the table has no primary key; give the key columns as on=")
         return [on] if isinstance(on, str) else list(on)
 
-    def delete(self, where):
+    def delete(self, where, **others):
         """Delete the rows that match; returns their number."""
+        check_options(others)
         if not isinstance(where, str):
             raise TypeError('where is a filter as text, e.g. "id = 3"; "true" deletes all rows')
         return self._core.delete(where)
 
-    def update(self, where=None, updates=None, *, values=None, values_sql=None):
+    def update(self, where=None, updates=None, *, values=None, values_sql=None, **others):
         """Set columns of the rows that match; returns their number.
 
         where: a filter; None takes all rows.
@@ -446,6 +453,8 @@ class Table(Versions, FilledColumns, Refills):
             is the same.
         values: Python values by column: ``{"label": "cat"}``.
         """
+        check_options(others)
+        check_where(where)
         expressions = {**(updates or {}), **(values_sql or {})}
         both = expressions.keys() & (values or {}).keys()
         if both:
@@ -464,7 +473,7 @@ class Table(Versions, FilledColumns, Refills):
 
     # Columns
 
-    def add_columns(self, columns, *, on=None):
+    def add_columns(self, columns, *, on=None, **others):
         """Add columns, without rewriting the others.
 
         columns: one of
@@ -477,6 +486,7 @@ class Table(Versions, FilledColumns, Refills):
             returns ``leman.Columns``. The columns are empty until ``backfill()`` fills them; a
             function that is registered already is left as it is.
         """
+        check_options(others)
         functions = _functions_in(columns)
         if functions:
             from leman import registry
@@ -582,6 +592,35 @@ class Table(Versions, FilledColumns, Refills):
         except ImportError:
             return None
         return self.schema
+
+
+def check_where(where):
+    """A filter as it was given, if it is one."""
+    if where is not None and not isinstance(where, str):
+        raise TypeError(
+            f'where is a filter as text, e.g. "id = 3 and kind is not null", not '
+            f"{type(where).__name__}"
+        )
+    return where
+
+
+_COLUMNS_OF_ROWS = {"_rowid": "with_row_id", "_rowaddr": "with_row_address"}
+
+
+def _names(columns):
+    """Columns as they were given, if they are names."""
+    if columns is None or isinstance(columns, str):
+        return columns
+    if isinstance(columns, Mapping):
+        raise TypeError(
+            "columns are names; add_columns({name: expression}) computes others, and so do DuckDB "
+            "and polars, which take a scan"
+        )
+    columns = list(columns)
+    for name, option in _COLUMNS_OF_ROWS.items():
+        if name in columns:
+            raise ValueError(f'"{name}" is no column of the table; {option}=True reads it')
+    return columns
 
 
 def _blob_bytes(blobs):

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from leman import _core
 from leman.arrow import Scan
+from leman.elsewhere import check_options, no_method
 
 _EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
 
@@ -32,6 +33,8 @@ def version_options(version):
 
 def timestamp_us(time):
     """Microseconds since 1970; a time without zone is local, as everywhere in Python."""
+    if hasattr(time, "to_pydatetime"):  # of pandas, which knows no local time
+        time = time.to_pydatetime(warn=False)
     return (time.astimezone(datetime.UTC) - _EPOCH) // datetime.timedelta(microseconds=1)
 
 
@@ -44,8 +47,9 @@ class Versions:
 
     checkout_latest = refresh
 
-    def checkout(self, version):
+    def checkout(self, version, **others):
         """Move to another version: a number, the name of a tag, or a time."""
+        check_options(others)
         if version is None:
             self._core.refresh()
         else:
@@ -97,6 +101,7 @@ class Versions:
         keep_tagged=True,
         delete_unverified=False,
         dry_run=False,
+        **others,
     ):
         """Remove old versions and the files that only they name; returns a ``CleanupResult``.
 
@@ -108,6 +113,7 @@ class Versions:
         delete_unverified: files that no version names go, however young; nobody may be writing.
         dry_run: only count.
         """
+        check_options(others)
         if older_than is None:
             before = 0
         elif isinstance(older_than, datetime.timedelta):
@@ -121,12 +127,13 @@ class Versions:
         counts = self._core.cleanup(before, not keep_tagged, delete_unverified, dry_run)
         return CleanupResult(*counts)
 
+    @property
     def branches(self):
-        """The newest version of each branch that other programs have made, by name.
+        """``branches()``: the newest version of each branch that other programs have made, by name.
 
         ``leman.open(path, branch=name)`` reads one. Making and writing branches is not possible.
         """
-        return {name: version for name, _, version in self._core.branches()}
+        return Branches(self._core)
 
     def upgrade(self):
         """Rewrite a table of file version 2.0 as 2.1; others are left as they are."""
@@ -136,13 +143,14 @@ class Versions:
         """Read every page of the version; returns a ``VerifyResult`` with what is wrong where."""
         return VerifyResult(*self._core.verify())
 
-    def compact(self, target_rows_per_fragment=1_048_576, *, deleted_share=0.1):
+    def compact(self, target_rows_per_fragment=1_048_576, *, deleted_share=0.1, **others):
         """Join small fragments and drop deleted rows; returns a ``CompactResult``.
 
         Row ids stay, where they are stable. Earlier versions keep the old files.
 
         deleted_share: fragments that lost a larger part of their rows are rewritten.
         """
+        check_options(others)
         if target_rows_per_fragment < 1:
             raise ValueError("a fragment has at least one row")
         return CompactResult(*self._core.compact(target_rows_per_fragment, deleted_share))
@@ -197,18 +205,37 @@ class Tags:
         except KeyError:
             raise _core.NotFoundError(f"there is no tag {name!r}") from None
 
-    def create(self, name, version=None):
+    def __getattr__(self, name):
+        raise no_method("Tags", name)
+
+    def create(self, name, version=None, **others):
         """Name a version: a number, another tag, a time; None is where the table stands."""
+        check_options(others)
         self._core.tag(name, self._table._number(version), False)
 
-    def update(self, name, version=None):
+    def update(self, name, version=None, **others):
         """Move a name to another version, which is given as to ``create()``."""
+        check_options(others)
         self.get_version(name)
         self._core.tag(name, self._table._number(version), True)
 
     def delete(self, name):
         """Take a name away; the version stays."""
         self._core.untag(name)
+
+
+class Branches:
+    """The branches of a table."""
+
+    def __init__(self, core):
+        self._core = core
+
+    def __call__(self):
+        """The newest version of each branch, by name."""
+        return {name: version for name, _, version in self._core.branches()}
+
+    def __getattr__(self, name):
+        raise no_method("Branches", name)
 
 
 def _version_item(item):

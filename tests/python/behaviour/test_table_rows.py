@@ -6,6 +6,7 @@ import copy
 import leman
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 
 SCHEMA = pa.schema(
@@ -340,25 +341,49 @@ def test_names_of_lancedb_say_what_to_use_instead(db, name, instead):
 
 
 # Of the inside, or of servers.
-INSIDE = {"create", "open", "from_inner", "initial_storage_options", "latest_storage_options"}
-INSIDE |= {"namespace", "serialize", "session", "alter_secret"}
+# Names that only their own code uses.
+INSIDE = {"apply_defaults", "create", "from_batches", "from_dataset", "from_fragment", "from_inner"}
+
+
+def unknown_names(ours, theirs):
+    """Public names of their class that an object of ours neither has nor says anything about."""
+    unknown = []
+    for name in sorted(name for name in dir(theirs) if not name.startswith("_")):
+        try:
+            getattr(ours, name)
+        except AttributeError as error:
+            if name not in INSIDE and "object has no attribute" in str(error):
+                unknown.append(name)
+    return unknown
 
 
 def test_names_of_lancedb_are_all_known(db):
     lancedb = pytest.importorskip("lancedb")
+    query, merge = pytest.importorskip("lancedb.query"), pytest.importorskip("lancedb.merge")
     table = db.create_table("t", {"x": [1]})
     theirs = lancedb.connect(db.uri)
-    unknown = []
-    for ours, other in ((table, theirs.open_table("t")), (db, theirs)):
-        for name in dir(type(other)):
-            if name.startswith(("_", "describe_")) or name.endswith("_async") or "lsm" in name:
-                continue
-            try:
-                getattr(ours, name)
-            except AttributeError as error:
-                if name not in INSIDE and "object has no attribute" in str(error):
-                    unknown.append(name)
-    assert unknown == []
+    for ours, other in (
+        (table, type(theirs.open_table("t"))),
+        (db, type(theirs)),
+        (table.scan(), query.LanceVectorQueryBuilder),
+        (table.merge_insert("x"), merge.LanceMergeInsertBuilder),
+    ):
+        assert unknown_names(ours, other) == []
+
+
+def test_names_of_pylance_are_all_known(db):
+    lance = pytest.importorskip("lance")
+    theirs = pytest.importorskip("lance.dataset")
+    table = db.create_table("t", {"x": [1]})
+    for ours, other in (
+        (table, lance.LanceDataset),
+        (table.scan(), theirs.ScannerBuilder),
+        (table.scan(), theirs.LanceScanner),
+        (table.merge_insert("x"), theirs.MergeInsertBuilder),
+        (table.tags, theirs.Tags),
+        (table.branches, theirs.Branches),
+    ):
+        assert unknown_names(ours, other) == []
 
 
 def test_options_of_lancedb_say_what_to_use_instead(db):
@@ -367,10 +392,31 @@ def test_options_of_lancedb_say_what_to_use_instead(db):
         (lambda: table.scan(filter="x = 1"), "'filter': it is called where"),
         (lambda: table.count_rows(filter="x = 1"), "'filter': it is called where"),
         (lambda: table.add({"x": [2]}, on_bad_vectors="drop"), "'on_bad_vectors': rows are"),
-        (lambda: db.create_table("u", {"x": [1]}, storage_options={}), "a directory of this"),
+        (
+            lambda: db.create_table("u", {"x": [1]}, storage_options={}),
+            "directories of this machine",
+        ),
         (lambda: db.open_table("t", index_cache_size=1), "LanceDB"),
-        (lambda: leman.connect(db.uri, api_key="k"), "a directory of this machine"),
+        (lambda: leman.connect(db.uri, api_key="k"), "directories of this machine"),
         (lambda: table.append({"x": [2]}, nothing=1), "there is no option 'nothing'$"),
+        (lambda: table.append({"x": [2]}, mode="overwrite"), r"overwrite\(\) replaces them"),
+        (lambda: table.insert({"x": [2]}, mode="append"), r"append\(\) adds rows"),
+        (lambda: table.to_pandas(filter="x = 1"), "'filter': it is called where"),
+        (lambda: table.to_arrow(limit=1), r"'limit': scan\(\) takes it"),
+        (lambda: table.scan(nearest={}), "'nearest': for vector"),
+        (lambda: table.take_blobs("x", ids=[0]), "'ids': it is called row_ids"),
+        (lambda: table.update(values={"x": 1}, conflict_retries=1), "retried"),
+        (lambda: table.update({"x": "x + 1"}), "where is a filter as text"),
+        (lambda: table.delete("x = 1", retry_timeout=1), "retried"),
+        (lambda: table.merge_insert("x").execute({"x": [1]}, timeout=1), "retried"),
+        (lambda: table.merge_insert("x").when_matched_update_all(condition="true"), "where"),
+        (lambda: table.tags.create("one", reference=1), "it is called version"),
+        (lambda: table.compact(num_threads=1), "processors"),
+        (lambda: table.cleanup(retain_versions=1), "older_than="),
+        (lambda: table.add_columns({"y": "x"}, read_columns=["x"]), "names the columns"),
+        (lambda: db.drop_table("t", namespace_path=["a"]), "one directory"),
+        (lambda: db.list_tables(namespace_path=["a"]), "one directory"),
+        (lambda: db.rename_table("t", "u", new_namespace_path=["a"]), "one directory"),
     ):
         with pytest.raises(TypeError, match=message):
             call()
@@ -385,6 +431,35 @@ def test_names_of_queries_and_modules_say_what_to_use_instead(db):
         scan.nothing  # noqa: B018
     with pytest.raises(AttributeError, match=r"no attribute 'dataset': leman\.open\(path\)"):
         leman.dataset("t")
+    with pytest.raises(
+        AttributeError, match="no attribute 'col': filters and expressions are text"
+    ):
+        leman.col("x")
+
+
+def test_names_of_branches_say_what_to_use_instead(db):
+    table = db.create_table("t", {"x": [1]})
+    assert table.branches() == {}
+    with pytest.raises(AttributeError, match=r"branches have no create\(\): .*create_branch\(\)"):
+        table.branches.create("trial")
+
+
+def test_names_of_space_say_what_to_use_instead(db):
+    table = db.create_table("t", {"x": [1]})
+    for name in ("local", "read_all", "append_parquet", "add_tag", "add_branch", "index_files"):
+        with pytest.raises(AttributeError, match=rf"a table has no {name}\(\): "):
+            getattr(table, name)
+    with pytest.raises(
+        AttributeError, match=r"a database has no datasets\(\): it is called list_t"
+    ):
+        db.datasets()
+
+
+def test_table_names__in_pages(db):
+    for name in ("a", "b", "c", "d"):
+        db.create_table(name, {"x": [1]})
+    assert db.table_names(limit=3) == ["a", "b", "c"]
+    assert db.table_names("b", 10) == db.list_tables(page_token="b") == ["c", "d"]
 
 
 def test_names_of_lancedb_databases_say_what_to_use_instead(db):
@@ -393,6 +468,30 @@ def test_names_of_lancedb_databases_say_what_to_use_instead(db):
     with pytest.raises(AttributeError, match="'Database' object has no attribute 'nothing'"):
         db.nothing  # noqa: B018
     assert copy.copy(db).list_tables() == []
+
+
+def test_columns__are_names(db):
+    table = db.create_table("t", {"x": [1, 2, 3]})
+    for read in (table.scan, lambda columns: table.take([0], columns)):
+        with pytest.raises(TypeError, match="columns are names"):
+            read({"x": "x + 1"})
+        with pytest.raises(ValueError, match="with_row_id=True"):
+            read(["x", "_rowid"])
+    assert table.scan(name for name in ("x",)).to_arrow().num_columns == 1
+
+
+def test_where__is_text(db):
+    table = db.create_table("t", {"x": [1, 2, 3]})
+    wrong = pc.field("x") > 1
+    for call in (
+        lambda: table.scan(where=wrong),
+        lambda: table.to_arrow(where=wrong),
+        lambda: table.count_rows(wrong),
+        lambda: table.update(wrong, {"x": "1"}),
+        lambda: table.delete(wrong),
+    ):
+        with pytest.raises(TypeError, match="where is a filter as text"):
+            call()
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ import datetime
 import os
 
 import leman
+import pandas as pd
 import pyarrow as pa
 import pytest
 
@@ -333,3 +334,33 @@ def test_open__a_place_is_a_directory(tmp_path):
     for call in (leman.open, leman.create):
         with pytest.raises(leman.UnsupportedError, match="s3:// is not supported"):
             call("s3://bucket/t.lance")
+
+
+def test_database__a_namespace_is_not_taken_for_ignore_missing(db):
+    db.create_table("t", {"x": [1]})
+    with pytest.raises(TypeError, match="ignore_missing is True or False"):
+        db.drop_table("t", ["space"])
+    assert db.list_tables() == ["t"]
+
+
+def test_tags__name_what_is_given(table):
+    table.tags.create("one", 1)
+    table.tags.create("again", "one")
+    table.tags.create("then", table.versions()[1]["timestamp"])
+    table.tags.update("one", "then")
+    assert {name: tag["version"] for name, tag in table.tags.list().items()} == {
+        "again": 1,
+        "one": 2,
+        "then": 2,
+    }
+    with pytest.raises(ValueError, match="no version 0"):
+        table.tags.create("zero", 0)
+    with pytest.raises(leman.NotFoundError):
+        table.tags.create("other", "missing")
+
+
+def test_open__at_a_time_of_pandas(db, table):
+    time = pd.Timestamp(table.versions()[1]["timestamp"])
+    assert db.open_table("t", time).version == 2
+    local = time.tz_convert(None).tz_localize("UTC").to_pydatetime().astimezone()
+    assert db.open_table("t", pd.Timestamp(local.replace(tzinfo=None))).version == 2
