@@ -38,31 +38,57 @@ class StreamCapsule:
 
 
 class Batch:
-    """Rows as an Arrow struct array, for anything that takes ``__arrow_c_array__``."""
+    """Rows as an Arrow struct array, for anything that takes ``__arrow_c_array__``.
+
+    It is handed over once, as it is not copied; after ``to_arrow()`` any number of times.
+    """
 
     def __init__(self, schema, data):
         self._schema = schema
         self._data = data
+        self._batch = None
 
     def __repr__(self):
         from leman.datatypes import type_name
 
-        if self._data is None:
+        if self._batch is None and self._data is None:
             return "<leman.arrow.Batch that was handed over>"
-        fields = _core.schema_describe(self._schema)[4]
+        schema = self._schema if self._batch is None else self._batch.schema.__arrow_c_schema__()
+        fields = _core.schema_describe(schema)[4]
         shown = ", ".join(f"{field[1]}: {type_name(field)}" for field in fields)
         return f"<leman.arrow.Batch of {shown}>"
 
-    def __arrow_c_array__(self, requested_schema=None):
+    def __getattr__(self, name):
+        raise no_method("Batch", name)
+
+    def __len__(self):
+        return self.num_rows
+
+    @property
+    def num_rows(self):
+        """How many rows there are."""
+        if self._batch is not None:
+            return self._batch.num_rows
+        self._check()
+        return _core.array_length(self._data)
+
+    def _check(self):
         if self._data is None:
-            raise ValueError("a batch can be handed over once")
+            raise ValueError("a batch can be handed over once, unless to_arrow() came first")
+
+    def __arrow_c_array__(self, requested_schema=None):
+        if self._batch is not None:
+            return self._batch.__arrow_c_array__(requested_schema)
+        self._check()
         pair = self._schema, self._data
         self._schema = self._data = None
         return pair
 
     def to_arrow(self):
         """The rows as a ``pyarrow.RecordBatch``."""
-        return pyarrow().record_batch(self)
+        if self._batch is None:
+            self._batch = pyarrow().record_batch(self)
+        return self._batch
 
     def to_pandas(self):
         """The rows as a ``pandas.DataFrame``."""

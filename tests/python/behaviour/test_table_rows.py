@@ -470,6 +470,23 @@ def test_names_of_lancedb_databases_say_what_to_use_instead(db):
     assert copy.copy(db).list_tables() == []
 
 
+def test_take__rows_are_used_more_than_once_after_to_arrow(db):
+    rows = db.create_table("t", {"x": [1, 2, 3]}).take([2, 0])
+    assert len(rows) == rows.num_rows == 2
+    assert rows.to_arrow()["x"].to_pylist() == [3, 1]
+    assert rows.to_pylist() == rows.to_pylist() == [{"x": 3}, {"x": 1}]
+    assert pa.table(rows)["x"].to_pylist() == rows.to_pandas()["x"].tolist() == [3, 1]
+    assert "x: int64" in repr(rows) and len(rows) == 2
+
+
+def test_take__rows_that_were_handed_over_are_gone(db):
+    rows = db.create_table("t", {"x": [1, 2, 3]}).take([0])
+    pa.table(rows)
+    for use in (pa.table, len, lambda rows: rows.to_arrow()):
+        with pytest.raises(ValueError, match="to_arrow"):
+            use(rows)
+
+
 def test_columns__are_names(db):
     table = db.create_table("t", {"x": [1, 2, 3]})
     for read in (table.scan, lambda columns: table.take([0], columns)):
