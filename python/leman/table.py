@@ -122,6 +122,11 @@ class Table(Versions, FilledColumns, Refills):
     def __getattr__(self, name):
         raise no_method("Table", name)
 
+    def __reduce__(self):
+        """Other processes, and copies, open the same version of the same place."""
+        root, name = self._place
+        return Table._open, (os.path.abspath(root), name, self.version, self._branch)
+
     def __len__(self):
         return self.count_rows()
 

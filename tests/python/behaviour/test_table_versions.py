@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Databases, and the versions of a table: open, list, name, restore."""
 
+import copy
 import datetime
 import os
+import pickle
 
 import leman
 import pandas as pd
@@ -364,3 +366,25 @@ def test_open__at_a_time_of_pandas(db, table):
     assert db.open_table("t", time).version == 2
     local = time.tz_convert(None).tz_localize("UTC").to_pydatetime().astimezone()
     assert db.open_table("t", pd.Timestamp(local.replace(tzinfo=None))).version == 2
+
+
+@pytest.mark.parametrize(
+    "again", [copy.copy, copy.deepcopy, lambda t: pickle.loads(pickle.dumps(t))]
+)
+def test_table__copies_stand_at_the_version_of_their_own(db, table, again):
+    table.checkout(2)
+    other = again(table)
+    assert (other.name, values(other)) == ("t", [1, 2])
+    table.checkout(1)
+    assert other.version == 2
+    other.append({"x": [4]})
+    assert values(db["t"]) == [1, 2, 3, 4]
+
+
+def test_table__goes_to_other_processes_by_a_path_that_holds_there(
+    db, table, monkeypatch, tmp_path
+):
+    monkeypatch.chdir(db.uri)
+    text = pickle.dumps(leman.open("t.lance"))
+    monkeypatch.chdir(tmp_path)
+    assert values(pickle.loads(text)) == [1, 2, 3]
