@@ -3,11 +3,13 @@
  * Verifying a version: everything that its manifest names is read and compared with what the
  * manifest says of it.
  *
- *   of the manifest    fragment ids rise, and stay below the largest that was ever given
+ *   of the manifest    fragment ids rise, and stay below the largest that was ever given; the
+ *                      transaction that it holds or names decodes
  *   of a fragment      its deletion file, row ids and versions decode and fit the number of rows;
  *                      every field of the schema is found in a file, in the type that it has
  *   of a data file     size, rows, version; the bytes of every page are those that were written,
- *                      where the file has checksums; every page of every column decodes
+ *                      where the file has checksums; every page of every column decodes; so do
+ *                      its statistics, if it has any
  *   of the table       no two live rows have one id
  *
  * What is wrong becomes a finding, and the next thing is looked at. A page that does not decode is
@@ -23,6 +25,7 @@
 #include "base/math.h"
 #include "format/batches.h"
 #include "format/checksum.h"
+#include "table/conflict.h"
 #include "table/fragment_reader.h"
 #include "table/table.h"
 
@@ -197,6 +200,21 @@ static enum lmn_status check_pages(struct verify *verify, uint64_t fragment_id,
     return st;
 }
 
+/* Statistics that are damaged fail reads with a condition; a damaged directory is one finding. */
+static enum lmn_status check_stats(struct verify *verify, uint64_t fragment_id,
+                                   struct lmn_file *file, struct lmn_error *err)
+{
+    const struct lmn__stats_column *column;
+    uint64_t zones, bytes;
+    enum lmn_status st = lmn__file_stats_size(file, 0, &zones, &bytes, err);
+
+    if (st != LMN_OK)
+        return judge(verify, fragment_id, st, err);
+    for (uint32_t i = 0; st == LMN_OK && i < file->footer.column_count; i++)
+        st = judge(verify, fragment_id, lmn__file_stats(file, i, &column, err), err);
+    return st;
+}
+
 /* Does the manifest say of a file what the file is? */
 static void compare_file(struct verify *verify, const struct lmn__pb_fragment *fragment,
                          const struct lmn__pb_data_file *pb, const struct lmn_file *file)
@@ -236,6 +254,8 @@ static enum lmn_status verify_file(struct verify *verify, const struct lmn__pb_f
     verify->result.bytes += lmn_file_bytes(file);
     compare_file(verify, fragment, pb, file);
     st = check_pages(verify, fragment->id, file, err);
+    if (st == LMN_OK && file->footer.column_count != 0)
+        st = check_stats(verify, fragment->id, file, err);
     if (st == LMN_OK)
         st = read_columns(verify, fragment->id, file, err);
     lmn_file_release(file);
@@ -424,6 +444,25 @@ static enum lmn_status verify_fragments(struct verify *verify, struct lmn_error 
     return st;
 }
 
+/* Writers that commit at the same time compare their change with the transaction. */
+static enum lmn_status check_transaction(struct verify *verify, struct lmn_error *err)
+{
+    const struct lmn__manifest *manifest = verify->manifest;
+    struct lmn__pb_transaction transaction;
+    struct lmn__arena arena;
+    enum lmn_status st;
+
+    if (manifest->transaction.data == NULL && manifest->pb.transaction_file.len == 0)
+        return LMN_OK;
+    lmn__arena_init(&arena, verify->env, 0);
+    st = lmn__transaction_read(verify->table->store, manifest, &arena, &transaction, err);
+    lmn__arena_deinit(&arena);
+    if (st == LMN_OK || st == LMN_E_NO_MEMORY || st == LMN_E_CANCELLED)
+        return st;
+    find(verify, "the transaction: %s", err->message);
+    return LMN_OK;
+}
+
 enum lmn_status lmn_table_verify(struct lmn_table *table, lmn_verify_fn found, void *context,
                                  struct lmn_verify_result *result_out, struct lmn_error *err)
 {
@@ -440,6 +479,8 @@ enum lmn_status lmn_table_verify(struct lmn_table *table, lmn_verify_fn found, v
         err = &own_err;
     lmn__scratch_init(&verify.scratch, table->env);
     st = verify_fragments(&verify, err);
+    if (st == LMN_OK)
+        st = check_transaction(&verify, err);
     if (st == LMN_OK)
         check_ids(&verify);
     verify.result.files++;

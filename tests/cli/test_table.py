@@ -470,6 +470,17 @@ def test_verify(leman, path):
     fails(leman("verify", path.parent), 2, "is no table")
 
 
+def test_verify__statistics(leman, path):
+    data = next((path / "data").iterdir())
+    content = bytearray(data.read_bytes())
+    content[content.index(b"LMNSTATS") + 20] ^= 1
+    data.write_bytes(content)
+    fails(leman("count", path, "--where", "id = 1"), 1, "statistics are damaged")
+    done = leman("verify", path)
+    assert done.returncode == 1
+    assert b"its statistics are damaged" in done.stdout and b"1 findings" in done.stdout
+
+
 def test_upgrade(leman, path, tmp_path):
     import lance
 

@@ -205,6 +205,54 @@ static void test_verify__names_column_and_page(void **state)
     CHECK(found > tries * 3 / 4);
 }
 
+/* Where `word` stands in the file. */
+static int64_t place_of(struct lmn_store *store, const char *path, const char *word)
+{
+    static uint8_t bytes[BYTES_MAX];
+    int64_t size = test_store_read(store, path, bytes, sizeof bytes), len = (int64_t)strlen(word);
+
+    for (int64_t i = 0; i + len <= size; i++) {
+        if (memcmp(bytes + i, word, (size_t)len) == 0)
+            return i;
+    }
+    return -1;
+}
+
+/* A damaged directory of statistics is one finding, whatever columns it has; so are zones. */
+static void test_verify__names_damaged_statistics(void **state)
+{
+    (void)state;
+    for (int64_t behind = 12; behind <= 480; behind += 36) {
+        struct lmn_store *store = test_store_memory();
+        struct entry data;
+        int64_t at;
+
+        make(store);
+        data = entry_of(store, "data");
+        at = place_of(store, data.path, "LMNSTATS");
+        CHECK(at >= 0);
+        rewrite(store, data.path, KEEP_LENGTH, at + behind);
+        CHECK_EQ(verify(store).findings, 1);
+        CHECK_HAS(finding[0], data.path);
+        CHECK_HAS(finding[0], "statistics");
+        lmn_store_release(store);
+    }
+}
+
+static void test_verify__names_a_damaged_transaction(void **state)
+{
+    static const char manifest[] = "_versions/18446744073709551612.manifest"; /* version 3 */
+    struct lmn_store *store = test_store_memory();
+
+    (void)state;
+    make(store);
+    rewrite(store, manifest, KEEP_LENGTH, place_of(store, manifest, "_rowid < 10") - 1);
+    CHECK_EQ(verify(store).findings, 1);
+    CHECK_HAS(finding[0], "the transaction: ");
+    CHECK_HAS(finding[0], "version 3");
+    lmn_store_release(store);
+}
+
 static void test_verify__finds_ids_that_are_there_twice(void **state)
 {
     static const struct lmn_write_options defaults;
@@ -277,6 +325,8 @@ int main(void)
         cmocka_unit_test(test_verify__names_a_missing_file_and_goes_on),
         cmocka_unit_test(test_verify__names_a_damaged_file),
         cmocka_unit_test(test_verify__names_column_and_page),
+        cmocka_unit_test(test_verify__names_damaged_statistics),
+        cmocka_unit_test(test_verify__names_a_damaged_transaction),
         cmocka_unit_test(test_verify__finds_ids_that_are_there_twice),
         cmocka_unit_test(test_verify__faults),
     };
