@@ -13,13 +13,14 @@
 struct lmn_store;
 
 /*
- * Open the directory `root` as a store. The directory need not exist yet: it is made when the
- * first file is written.
+ * Open the directory `root` as a store; "file://" may stand in front of its path. The directory
+ * need not exist yet: it is made when the first file is written.
  *
  * `env` may be NULL. The caller releases *store_out; it is NULL on failure.
  *
- * LMN_E_INVALID    `root` is empty
- * LMN_E_NO_MEMORY  the heap is exhausted
+ * LMN_E_INVALID      `root` is empty
+ * LMN_E_UNSUPPORTED  it is a place of another kind: s3://...
+ * LMN_E_NO_MEMORY    the heap is exhausted
  */
 LMN_API LMN_MUST_USE enum lmn_status lmn_store_open_local(struct lmn_env *env, const char *root,
                                                           struct lmn_store **store_out,

@@ -488,13 +488,27 @@ static const struct lmn__store_ops local_ops = {
     .destroy = local_destroy,
 };
 
+/* Bytes of "scheme://" at the start of a name; 0: it has none. */
+static size_t scheme_bytes(const char *root)
+{
+    size_t len = strspn(root, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789+-.");
+
+    return len > 1 && strncmp(root + len, "://", 3) == 0 ? len + 3 : 0;
+}
+
 enum lmn_status lmn_store_open_local(struct lmn_env *env, const char *root,
                                      struct lmn_store **store_out, struct lmn_error *err)
 {
+    size_t scheme = scheme_bytes(root);
     struct local_store *local;
     enum lmn_status st;
 
     *store_out = NULL;
+    if (scheme != 0 && strncmp(root, "file://", scheme) != 0)
+        return lmn_fail(err, LMN_E_UNSUPPORTED,
+                        "%.200s: directories of this machine are read and written; %.*s is not",
+                        root, (int)scheme, root);
+    root += scheme;
     if (root[0] == '\0')
         return lmn_fail(err, LMN_E_INVALID, "the directory of a store has an empty name");
     st = lmn__store_new(env, &local_ops, root, sizeof *local, store_out, err);

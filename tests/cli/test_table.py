@@ -672,6 +672,13 @@ def test_tables(leman, path):
     assert ok(leman("tables", folder)) == "pets\n"
 
 
+def test_places_of_other_kinds(leman, path, rows_file, monkeypatch):
+    monkeypatch.chdir(path.parent)
+    fails(leman("create", "s3://bucket/t.lance", rows_file), 2, "s3://bucket/t.lance", "machine")
+    assert not (path.parent / "s3:").exists()
+    assert ok(leman("count", f"file://{path}")) == "3\n"
+
+
 def test_versions_by_time(leman, path):
     made = lines(leman("versions", path, "--json"))[0]["time"]
     ok(leman("delete", path, "--where", "id = 1"))

@@ -272,6 +272,27 @@ static void test_local__empty_root_is_invalid(void **state)
     CHECK(store == NULL);
 }
 
+static void test_local__places_of_other_kinds_are_refused(void **state)
+{
+    static const char *const other[] = { "s3://bucket/zoo", "az+v2://zoo", "https://host/zoo" };
+    struct lmn_store *store;
+    struct lmn_error err;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof other / sizeof other[0]; i++) {
+        CHECK_STATUS(lmn_store_open_local(NULL, other[i], &store, &err), LMN_E_UNSUPPORTED, &err);
+        CHECK_HAS(err.message, other[i]);
+        CHECK(store == NULL);
+    }
+    CHECK_STATUS(lmn_store_open_local(NULL, "file://", &store, &err), LMN_E_INVALID, &err);
+    CHECK_OK(lmn_store_open_local(NULL, "file:///tmp/zoo/", &store, &err));
+    CHECK_STR(store->name, "/tmp/zoo");
+    lmn_store_release(store);
+    CHECK_OK(lmn_store_open_local(NULL, "odd:/name", &store, &err));
+    CHECK_STR(store->name, "odd:/name");
+    lmn_store_release(store);
+}
+
 static void test_local__slash_is_a_root(void **state)
 {
     struct fixture *fixture = *state;
@@ -341,6 +362,7 @@ int main(void)
         CASE(test_local__root_that_is_a_file_fails),
         CASE(test_local__stores_of_one_directory_share_files),
         CASE(test_local__empty_root_is_invalid),
+        CASE(test_local__places_of_other_kinds_are_refused),
         CASE(test_local__slash_is_a_root),
         CASE(test_local__messages_name_the_path),
         CASE(test_local__open_faults_leave_nothing),
