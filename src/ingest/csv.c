@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * CSV as RFC 4180 has it: records end with LF or CRLF, fields with a delimiter; a field that starts
- * with a quote goes on to the next single quote, two quotes inside stand for one. A quote inside
- * of a field that did not start with one is a character like others. Lines without any character
- * are passed over.
+ * CSV as RFC 4180 has it: records end with LF, CRLF or CR, fields with a delimiter; a field that
+ * starts with a quote goes on to the next single quote, two quotes inside stand for one. A quote
+ * inside of a field that did not start with one is a character like others. Lines without any
+ * character are passed over.
  *
  * A record is taken apart into `text`, its fields without quotes one behind the other, and
  * `fields`, which says where each is. It is scanned again from its start when the window held only
@@ -57,12 +57,12 @@ static enum scan line_end(const struct cursor *cursor, size_t *len_out)
     *len_out = 0;
     if (left == 0)
         return cursor->ended ? SCAN_DONE : SCAN_MORE;
-    if (at[0] == '\n')
-        *len_out = 1;
-    else if (at[0] == '\r' && left >= 2 && at[1] == '\n')
-        *len_out = 2;
-    else if (at[0] == '\r' && left == 1)
-        return cursor->ended ? SCAN_DONE : SCAN_MORE;
+    if (at[0] == '\r' && left == 1 && !cursor->ended)
+        return SCAN_MORE;
+    if (at[0] == '\r')
+        *len_out = left >= 2 && at[1] == '\n' ? 2 : 1;
+    else
+        *len_out = at[0] == '\n';
     return SCAN_DONE;
 }
 
@@ -72,15 +72,14 @@ static enum scan scan_plain(struct csv *csv, struct cursor *cursor)
 
     for (; cursor->at < cursor->bytes.len; cursor->at++) {
         uint8_t c = cursor->bytes.data[cursor->at];
-        size_t len = 0;
+        size_t len;
 
         if (c == (uint8_t)csv->delimiter)
             break;
         if (c == '\n' || c == '\r') {
             if (line_end(cursor, &len) == SCAN_MORE)
                 return SCAN_MORE;
-            if (len != 0)
-                break;
+            break;
         }
     }
     if (cursor->at == cursor->bytes.len && !cursor->ended)
@@ -233,25 +232,26 @@ static enum lmn_status check_count(const struct csv *csv, uint64_t want, struct 
                     (unsigned long long)want);
 }
 
-/* The names of the columns, as fields of `shape`: given, from the header, or numbered. */
+/*
+ * The names of the columns, as fields of `shape`: given, from the header, or numbered, as those
+ * are that the header leaves empty.
+ */
 static enum lmn_status add_names(struct csv *csv, struct lmn__shape *shape, struct lmn_error *err)
 {
     struct lmn__arena *arena = &csv->reader.arena;
     uint32_t count = csv->name_count != 0 ? csv->name_count : csv->field_count;
 
     for (uint32_t i = 0; i < count; i++) {
-        struct lmn__span name;
+        struct lmn__span name = { NULL, 0 };
         char number[16];
 
         if (csv->name_count != 0)
             name = (struct lmn__span){ (const uint8_t *)csv->name[i], strlen(csv->name[i]) };
         else if (csv->has_header)
             name = field_text(csv, field_at(csv, i));
-        else
+        if (name.len == 0)
             name = (struct lmn__span){ (const uint8_t *)number,
                                        (size_t)snprintf(number, sizeof number, "c%u", i) };
-        if (name.len == 0)
-            return lmn_fail(err, LMN_E_INVALID, "column %u has no name", i + 1);
         if (lmn__shape_find(shape, name) != NULL)
             return lmn_fail(err, LMN_E_INVALID, "two columns are named \"%.*s\"",
                             (int)(name.len < 100 ? name.len : 100), (const char *)name.data);

@@ -137,7 +137,7 @@ CELLS = st.one_of(
 
 @given(
     rows=st.lists(st.lists(st.none() | CELLS, min_size=3, max_size=3), min_size=1, max_size=20),
-    end=st.sampled_from(["\n", "\r\n"]),
+    end=st.sampled_from(["\n", "\r\n", "\r"]),
     delimiter=st.sampled_from(",;\t"),
 )
 def test_csv_keeps_every_text(leman, rows, end, delimiter):
@@ -224,6 +224,10 @@ def test_csv_forms(leman):
     got = arrow_rows(leman, "-", "--no-header", stdin=b"1,x\n2,y")
     assert got.to_pydict() == {"c0": [1, 2], "c1": ["x", "y"]}
     assert arrow_rows(leman, "-", stdin=b"a,b\n").to_pydict() == {"a": [], "b": []}
+    got = arrow_rows(leman, "-", stdin=b'a, b\r1, x\r\r"2\r", .5\r')
+    assert got.to_pydict() == {"a": ["1", "2\r"], " b": [" x", " .5"]}
+    got = arrow_rows(leman, "-", stdin=b",b,\n0,1, 2\n")
+    assert got.to_pydict() == {"c0": [0], "b": [1], "c2": [2]}
 
 
 @pytest.mark.parametrize(
