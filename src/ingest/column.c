@@ -110,7 +110,7 @@ static enum lmn_status column_fill(const struct ArrowSchema *schema, struct lmn_
         return lmn_fail(err, LMN_E_UNSUPPORTED, "field \"%.100s\": text cannot fill the type %s",
                         column->name, type);
     }
-    column->type = ArrowTypeString(view.type);
+    column->type = view.type == NANOARROW_TYPE_NA ? "null" : ArrowTypeString(view.type);
     if (schema->dictionary != NULL) {
         column->dictionary = lmn__arena_alloc(arena, sizeof *column->dictionary);
         if (column->dictionary == NULL)
@@ -382,6 +382,8 @@ enum lmn_status lmn__column_put_text(struct lmn__column *column, struct lmn__spa
 {
     int64_t value;
 
+    if (column->kind != LMN__COLUMN_TEXT && column->kind != LMN__COLUMN_BINARY)
+        text = lmn__text_trim(text);
     switch (column->kind) {
     case LMN__COLUMN_BOOL:
         return put_bool(column, text, err);

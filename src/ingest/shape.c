@@ -52,6 +52,7 @@ void lmn__shape_join_text(struct lmn__shape *shape, struct lmn__span text)
 
     if (shape->kind == LMN__SHAPE_TEXT)
         return;
+    text = lmn__text_trim(text);
     if (lmn__text_int(text, &integer)) {
         (void)lmn__shape_join(shape, LMN__SHAPE_INT);
     } else if (lmn__text_moment(text, &moment)) {

@@ -14,6 +14,15 @@ static bool is_digit(uint8_t c)
     return c >= '0' && c <= '9';
 }
 
+struct lmn__span lmn__text_trim(struct lmn__span text)
+{
+    while (text.len != 0 && (text.data[0] == ' ' || text.data[0] == '\t'))
+        text = (struct lmn__span){ text.data + 1, text.len - 1 };
+    while (text.len != 0 && (text.data[text.len - 1] == ' ' || text.data[text.len - 1] == '\t'))
+        text.len--;
+    return text;
+}
+
 bool lmn__text_uint(struct lmn__span text, uint64_t *value_out)
 {
     uint64_t value = 0;
@@ -88,7 +97,7 @@ struct decimal {
 
 static bool decimal_scan(struct lmn__span text, struct decimal *decimal)
 {
-    size_t at = 0, whole, fraction = 0;
+    size_t at = 0, whole, fraction = 0, count;
     int64_t exponent = 0;
 
     *decimal = (struct decimal){ .exact = true };
@@ -107,9 +116,9 @@ static bool decimal_scan(struct lmn__span text, struct decimal *decimal)
                          !__builtin_add_overflow(decimal->digits, (uint64_t)(text.data[at] - '0'),
                                                  &decimal->digits);
     }
-    /* A digit on each side of a point, and no zeros in front. */
-    if (at == whole || fraction == at || fraction == whole + 1 ||
-        (text.data[whole] == '0' && at - whole > 1 && fraction != whole + 2))
+    /* A digit, on whichever side of a point, and no zeros in front. */
+    count = at - whole - (fraction != 0);
+    if (count == 0 || (text.data[whole] == '0' && at - whole > 1 && fraction != whole + 2))
         return false;
     decimal->exponent = fraction != 0 ? (int64_t)fraction - (int64_t)at : 0;
     if (at < text.len && (text.data[at] == 'e' || text.data[at] == 'E')) {

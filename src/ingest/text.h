@@ -11,6 +11,9 @@
 
 #include "base/bytes.h"
 
+/* The text without spaces and tabs at either end. */
+struct lmn__span lmn__text_trim(struct lmn__span text);
+
 /* [-]digits, without zeros in front: "007" is a name, not a number. */
 bool lmn__text_int(struct lmn__span text, int64_t *value_out);
 bool lmn__text_uint(struct lmn__span text, uint64_t *value_out);
@@ -18,7 +21,9 @@ bool lmn__text_uint(struct lmn__span text, uint64_t *value_out);
 /* A number written with a fraction of zeros or an exponent, that is whole all the same: "1.0". */
 bool lmn__text_whole(struct lmn__span text, int64_t *value_out);
 
-/* A decimal number with optional fraction and exponent; nan and inf, in any case. */
+/*
+ * A decimal number with optional fraction and exponent, also .5 and 5.; nan and inf, in any case.
+ */
 bool lmn__text_float(struct lmn__span text, double *value_out);
 
 /* true or false, in any case. */

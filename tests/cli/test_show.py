@@ -160,13 +160,13 @@ def check_cell(value, text):
     elif isinstance(value, str):
         assert value == text
     elif isinstance(value, bool):
-        assert str(value).lower() == text.lower()
+        assert str(value).lower() == text.strip().lower()
     elif isinstance(value, float):
         assert value == float(text) or math.isnan(float(text))
     elif isinstance(value, int):
         assert value == int(text)
     else:
-        assert str(value).startswith(text[:10])
+        assert str(value).startswith(text.strip()[:10])
 
 
 if not hasattr(csv, "QUOTE_NOTNULL"):  # since Python 3.12
@@ -194,6 +194,10 @@ if not hasattr(csv, "QUOTE_NOTNULL"):  # since Python 3.12
         (["1", "-5", "0"], pa.int64()),
         (["1", "2.5", "-1e3"], pa.float64()),
         (["1", "nan", "inf"], pa.float64()),
+        ([".5", "-5.", "1"], pa.float64()),
+        ([" 1", "2 ", "\t3"], pa.int64()),
+        ([" 1.5", " true"], pa.string()),
+        (["  ", "1"], pa.string()),
         (["true", "False", ""], pa.bool_()),
         (["2024-02-29", "1969-12-31"], pa.date32()),
         (["2024-02-29", "2024-02-29 10:11"], pa.timestamp("us")),
@@ -250,6 +254,9 @@ def test_csv_value_that_does_not_fit(leman):
     data = "n,t\n" + "1,x\n" * 10000 + "2,x\nword,x\n"
     done = leman("show", "-", stdin=data.encode())
     fails(done, 2, "line 10003", 'field "n"', "int64", '"word"', "give a schema")
+    data = "n,t\n" + "1,\n" * 10000 + "2,x\n"
+    done = leman("show", "-", stdin=data.encode())
+    fails(done, 2, "line 10002", 'field "t" of type null', '"x"')
 
 
 @given(

@@ -47,10 +47,10 @@ static void test_text__whole_numbers(void **state)
     static const struct {
         const char *text;
         int64_t value;
-    } good[] = { { "1.0", 1 },       { "-2.000", -2 }, { "1e3", 1000 },
-                 { "1.50e1", 15 },   { "0.0", 0 },     { "9223372036854775807e0", INT64_MAX },
-                 { "0e99999999", 0 } };
-    static const char *const bad[] = { "1.5", "1e-1", "1e19", "1.", ".0", "nan", "x", "" };
+    } good[] = { { "1.0", 1 },        { "-2.000", -2 }, { "1e3", 1000 },
+                 { "1.50e1", 15 },    { "0.0", 0 },     { "9223372036854775807e0", INT64_MAX },
+                 { "0e99999999", 0 }, { "1.", 1 },      { ".0", 0 } };
+    static const char *const bad[] = { "1.5", "1e-1", "1e19", ".", "-.", "nan", "x", "" };
     int64_t value;
 
     (void)state;
@@ -86,8 +86,8 @@ static void test_text__floats_come_back(void **state)
 
 static void test_text__floats(void **state)
 {
-    static const char *const bad[] = { "",    ".5",   "5.",    "1e", "1e+", "--1", "1.2.3",
-                                       "1,5", "00.5", "1e999", "-",  "e5",  "na" };
+    static const char *const bad[] = { "",    ".",    "-.",    "1e", "1e+", "--1", "1.2.3",
+                                       "1,5", "00.5", "1e999", "-",  ".e5", "na" };
     double value;
 
     (void)state;
@@ -97,6 +97,11 @@ static void test_text__floats(void **state)
           value == 123456789012345678901234567890.5);
     CHECK(lmn__text_float(span("2.2250738585072011e-308"), &value) &&
           value == 2.2250738585072011e-308);
+    CHECK(lmn__text_float(span("-.5"), &value) && value == -0.5);
+    CHECK(lmn__text_float(span("5."), &value) && value == 5);
+    CHECK(lmn__text_float(span("5.e-1"), &value) && value == 0.5);
+    CHECK(lmn__text_float(span(".123456789012345678901234567890"), &value) &&
+          value == .123456789012345678901234567890);
     CHECK(lmn__text_float(span("NaN"), &value) && isnan(value));
     CHECK(lmn__text_float(span("-Infinity"), &value) && value < 0 && isinf(value));
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
