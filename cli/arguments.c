@@ -17,6 +17,14 @@ bool number_read(const char *text, uint64_t *value_out)
     return errno == 0 && text[0] >= '0' && text[0] <= '9' && *end == '\0';
 }
 
+bool delimiter_read(const char *text, char *delimiter_out)
+{
+    bool tab = strcmp(text, "\\t") == 0;
+
+    *delimiter_out = tab ? '\t' : text[0];
+    return tab || strlen(text) == 1;
+}
+
 bool assignment_read(char *item, struct lmn_assignment *assignment_out)
 {
     char *sign = strchr(item, '=');

@@ -44,6 +44,9 @@ int arguments_read(const struct command *command, const struct argument *argumen
 /* Read a whole number. */
 bool number_read(const char *text, uint64_t *value_out);
 
+/* Read what stands between fields: one character, or \t as it is typed. */
+bool delimiter_read(const char *text, char *delimiter_out);
+
 /*
  * Part "name=expression" at its first '='. `item` is changed; the name of an assignment points into
  * it. False when there is no name or no '='.

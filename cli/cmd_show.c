@@ -143,10 +143,8 @@ static int parse(int argc, char **argv, struct arguments *arguments)
         return code;
     if (output_wrong(&arguments->output) != NULL)
         return usage(&cmd_show, "%s", output_wrong(&arguments->output));
-    if (delimiter != NULL && strlen(delimiter) != 1)
+    if (delimiter != NULL && !delimiter_read(delimiter, &arguments->ingest.delimiter))
         return usage(&cmd_show, "--delimiter wants one character, not \"%s\"", delimiter);
-    if (delimiter != NULL)
-        arguments->ingest.delimiter = delimiter[0];
     if (limit.value >= UINT32_MAX)
         return usage(&cmd_show, "--limit wants a number below %u", UINT32_MAX);
     if (argc - rest != 1)
@@ -185,7 +183,7 @@ const struct command cmd_show = {
     "  --columns A,B  these columns only, in this order; of a Lance file also fields: info.width\n"
     "  --limit N      the first N rows only\n"
     "  --format F     do not guess the format of the file\n"
-    "  --delimiter C  between the fields of a CSV file\n"
+    "  --delimiter C  between the fields of a CSV file; \\t is a tab\n"
     "  --no-header    the first record of a CSV file is a row, not names\n"
     "  --null TEXT    what stands for null in a CSV file; by default an empty field\n",
     run

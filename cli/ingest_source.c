@@ -224,8 +224,10 @@ static enum lmn_status open_files(const struct ingest_arguments *arguments,
     source->options.bad = bad_input(arguments);
     source->options.report = note_problem;
     source->options.report_self = source;
-    if (arguments->source.delimiter != NULL)
-        source->options.delimiter = arguments->source.delimiter[0];
+    if (arguments->source.delimiter != NULL &&
+        !delimiter_read(arguments->source.delimiter, &source->options.delimiter))
+        return lmn_fail(err, LMN_E_INVALID, "--delimiter wants one character, not \"%.40s\"",
+                        arguments->source.delimiter);
     source->title = malloc(len);
     if (source->title == NULL)
         return lmn_fail(err, LMN_E_NO_MEMORY, "no memory");

@@ -61,11 +61,9 @@ enum lmn_status open_rows(const char *path, const struct rows_options *options,
     enum lmn_status st = LMN_OK;
 
     *stream_out = (struct ArrowArrayStream){ 0 };
-    if (options->delimiter != NULL && strlen(options->delimiter) != 1)
+    if (options->delimiter != NULL && !delimiter_read(options->delimiter, &ingest.delimiter))
         return lmn_fail(err, LMN_E_INVALID, "--delimiter wants one character, not \"%.40s\"",
                         options->delimiter);
-    if (options->delimiter != NULL)
-        ingest.delimiter = options->delimiter[0];
     if (table != NULL) {
         st = lmn_table_schema(table, &types, err);
         ingest.like = &types;

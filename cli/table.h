@@ -36,7 +36,7 @@ struct rows_options {
 
 /* What --help says of them. */
 #define CSV_HELP                                                                                   \
-    "  --delimiter C  between the fields of a CSV file\n"                                          \
+    "  --delimiter C  between the fields of a CSV file; \\t is a tab\n"                            \
     "  --no-header    the first record of a CSV file is a row, not names\n"                        \
     "  --null TEXT    what stands for null in a CSV file; by default an empty field\n"
 

@@ -219,6 +219,14 @@ def test_csv_types(leman, cells, kind):
     assert len(got) == len(cells)
 
 
+def test_csv_delimiter(leman):
+    for delimiter in ("\t", r"\t"):
+        got = arrow_rows(leman, "-", "--delimiter", delimiter, stdin=b"a\tb\n1\t2\n")
+        assert got.to_pydict() == {"a": [1], "b": [2]}
+    for delimiter in ("", "ab", "\ta"):
+        fails(leman("show", "--delimiter", delimiter, "x"), 2, f'not "{delimiter}"')
+
+
 def test_csv_forms(leman):
     data = b'\xef\xbb\xbfa,b\r\n"x\r\ny","1"\r\n\r\n"",NA\r\nq"r,\r\n'
     got = arrow_rows(leman, "-", "--null", "NA", stdin=data)
