@@ -102,6 +102,10 @@ int arguments_read(const struct command *command, const struct argument *argumen
     while (code == EXIT_DONE && (option = getopt_long(argc, argv, ":", options, NULL)) != -1) {
         if (option == ':')
             code = usage(command, "%s wants a value", argv[optind - 1]);
+        else if (option < FIRST_VALUE && optopt >= FIRST_VALUE)
+            code = usage(command, "--%s takes no value", argument[optopt - FIRST_VALUE].name);
+        else if (option < FIRST_VALUE && optopt != 0) /* of one letter; others may follow it */
+            code = usage(command, "unknown option \"-%c\"", optopt);
         else if (option < FIRST_VALUE)
             code = usage(command, "unknown option \"%s\"", argv[optind - 1]);
         else

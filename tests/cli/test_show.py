@@ -439,6 +439,8 @@ def test_columns(leman):
 def test_usage(leman, tmp_path):
     fails(leman("show"), 2, "one file")
     fails(leman("show", "--nope", "x"), 2, "--nope")
+    fails(leman("show", "x", "-nope"), 2, 'unknown option "-n"')
+    fails(leman("show", "x", "--json=yes"), 2, "--json takes no value")
     fails(leman("show", "--json", "--arrow", "x"), 2, "not both")
     fails(leman("show", "--limit", "-1", "x"), 2, "--limit")
     fails(leman("show", "--format", "xml", "-", stdin=b""), 2, '"xml"', "jsonl")
