@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <stdio.h>
 
+#include "json.h"
 #include "table.h"
 #include "version.h"
 
 static int run(int argc, char **argv)
 {
     const char *version = NULL, *where = NULL;
+    bool json = false;
     const struct argument options[] = {
         { "where", ARGUMENT_TEXT, &where },
         { "version", ARGUMENT_TEXT, &version },
+        { "json", ARGUMENT_FLAG, &json },
         { NULL, ARGUMENT_FLAG, NULL },
     };
     struct lmn_table *table;
@@ -28,15 +31,22 @@ static int run(int argc, char **argv)
     lmn_table_release(table);
     if (st != LMN_OK)
         return fail(&err);
-    printf("%llu\n", (unsigned long long)count);
+    if (json) {
+        json_open(NULL, '{');
+        json_number("rows", count);
+        json_close('}');
+        json_end();
+    } else {
+        printf("%llu\n", (unsigned long long)count);
+    }
     return EXIT_DONE;
 }
 
 const struct command cmd_count = {
     "count", "count the rows of a table",
-    "usage: leman count TABLE [--where EXPRESSION] [--version V]\n"
+    "usage: leman count TABLE [--where EXPRESSION] [--version V] [--json]\n"
     "\n"
     "  --where E    the rows that match, as in SQL: \"width > 100 and label is not null\"\n"
-    "  --version V  another version: " VERSION_HELP,
+    "  --version V  another version: " VERSION_HELP "  --json       say it as a JSON object\n",
     run
 };

@@ -1,11 +1,30 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <stdio.h>
 
+#include "json.h"
 #include "table.h"
+
+static void print_done(uint64_t version, uint64_t restored, bool json)
+{
+    if (json) {
+        json_open(NULL, '{');
+        json_number("version", version);
+        json_number("restored", restored);
+        json_close('}');
+        json_end();
+    } else {
+        printf("version %llu has the content of version %llu\n", (unsigned long long)version,
+               (unsigned long long)restored);
+    }
+}
 
 static int run(int argc, char **argv)
 {
-    const struct argument options[] = { { NULL, ARGUMENT_FLAG, NULL } };
+    bool json = false;
+    const struct argument options[] = {
+        { "json", ARGUMENT_FLAG, &json },
+        { NULL, ARGUMENT_FLAG, NULL },
+    };
     struct lmn_table *table = NULL;
     uint64_t version;
     struct lmn_error err;
@@ -22,17 +41,18 @@ static int run(int argc, char **argv)
     if (st == LMN_OK)
         st = lmn_table_restore(table, version, &err);
     if (st == LMN_OK)
-        printf("version %llu has the content of version %llu\n",
-               (unsigned long long)lmn_table_version(table), (unsigned long long)version);
+        print_done(lmn_table_version(table), version, json);
     lmn_table_release(table);
     return st == LMN_OK ? EXIT_DONE : fail(&err);
 }
 
 const struct command cmd_restore = {
     "restore", "bring an earlier version of a table back",
-    "usage: leman restore TABLE VERSION\n"
+    "usage: leman restore TABLE VERSION [--json]\n"
     "\n"
     "Makes a version with the content of an earlier one, given by number or by name. The versions\n"
-    "between stay.\n",
+    "between stay.\n"
+    "\n"
+    "  --json  say what was done as a JSON object\n",
     run
 };

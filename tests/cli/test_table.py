@@ -233,6 +233,7 @@ def test_take(leman, path):
 def test_count(leman, path):
     assert ok(leman("count", path)) == "3\n"
     assert ok(leman("count", path, "--where", "name is null")) == "1\n"
+    assert lines(leman("count", path, "--json")) == [{"rows": 3}]
     package.open(path).delete("id = 1")
     assert ok(leman("count", path, "--version", 1)) == "3\n"
     fails(leman("count", path, "--where", "nope = 1"), 2, "nope")
@@ -309,6 +310,8 @@ def test_restore(leman, path):
     ok(leman("tag", path, "full", 1))
     assert ok(leman("restore", path, "full")) == "version 3 has the content of version 1\n"
     assert len(package.open(path)) == 3
+    assert lines(leman("restore", path, 2, "--json")) == [{"version": 4, "restored": 2}]
+    ok(leman("restore", path, 1))
     fails(leman("restore", path, 9), 2, "9")
     lance.dataset(path).create_branch("work").insert(pa.table({"id": [9]}))
     lance.dataset(path).tags.create("there", ("work", None))
@@ -490,6 +493,7 @@ def test_upgrade(leman, path, tmp_path):
     assert ok(leman("upgrade", old)) == f"{old}: version 2 has files of version 2.1\n"
     assert lance.dataset(old).to_table().to_pydict() == {"x": [1, 2]}
     assert lance.dataset(old).data_storage_version == "2.1"
+    assert lines(leman("upgrade", old, "--json")) == [{"version": 2, "data_version": "2.1"}]
 
 
 def test_errors(leman, path):
