@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
+#include <locale.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -142,5 +143,7 @@ static int run(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
+    /* Texts are in UTF-8 whatever the environment says; this is for the widths of characters. */
+    setlocale(LC_CTYPE, "C.UTF-8");
     return finish_output(run(argc, argv));
 }

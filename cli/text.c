@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#define _GNU_SOURCE /* wcwidth */
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <wchar.h>
 
 #include "value.h"
+
+enum { PRINTED_BYTES = 64 };
 
 static void reserve(struct text *text, size_t more)
 {
@@ -36,17 +40,22 @@ void text_put(struct text *text, const void *data, size_t len)
 void text_printf(struct text *text, const char *fmt, ...)
 {
     va_list args;
+    size_t room;
     int len;
 
+    reserve(text, PRINTED_BYTES); /* most texts fit, and are made once */
+    room = text->cap - text->len;
     va_start(args, fmt);
-    len = vsnprintf(NULL, 0, fmt, args);
+    len = vsnprintf(text->data + text->len, room, fmt, args);
     va_end(args);
     if (len < 0)
         return;
-    reserve(text, (size_t)len);
-    va_start(args, fmt);
-    vsnprintf(text->data + text->len, (size_t)len + 1, fmt, args);
-    va_end(args);
+    if ((size_t)len >= room) {
+        reserve(text, (size_t)len);
+        va_start(args, fmt);
+        vsnprintf(text->data + text->len, (size_t)len + 1, fmt, args);
+        va_end(args);
+    }
     text->len += (size_t)len;
 }
 
@@ -56,7 +65,10 @@ void text_free(struct text *text)
     *text = (struct text){ 0 };
 }
 
-/* Columns of a character: 0 for those that join the one before, 2 for wide ones. */
+/*
+ * Columns of a character: 0 for those that join the one before, 2 for wide ones. The C library
+ * knows all, where it has a locale of UTF-8; the table has the most frequent.
+ */
 static int width_of(uint32_t code)
 {
     static const struct {
@@ -72,6 +84,10 @@ static int width_of(uint32_t code)
         { 0x1f900, 0x1f9ff, 2 }, { 0x20000, 0x3fffd, 2 }, { 0xe0100, 0xe01ef, 0 },
     };
 
+    int known = wcwidth((wchar_t)code);
+
+    if (known >= 0)
+        return known;
     for (size_t i = 0; i < sizeof ranges / sizeof ranges[0]; i++) {
         if (code >= ranges[i].first && code <= ranges[i].last)
             return ranges[i].width;

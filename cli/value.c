@@ -32,30 +32,48 @@ bool value_is_null(const struct ArrowArray *array, int64_t row)
     return array->null_count != 0 && validity != NULL && !(validity[at >> 3] >> (at & 7) & 1);
 }
 
+/* Is a character written as it is? Controls, also those of terminals beyond ASCII, are not. */
+static bool is_plain(uint32_t code)
+{
+    return code >= 0x20 && code != '"' && code != '\\' && !(code >= 0x7f && code < 0xa0);
+}
+
+static void escape_put(struct text *text, uint32_t code)
+{
+    if (code == '"' || code == '\\')
+        text_printf(text, "\\%c", (int)code);
+    else if (code == '\n')
+        text_put(text, "\\n", 2);
+    else if (code == '\t')
+        text_put(text, "\\t", 2);
+    else if (code == '\r')
+        text_put(text, "\\r", 2);
+    else
+        text_printf(text, "\\u%04x", code);
+}
+
 void json_put_string(struct text *text, const uint8_t *data, size_t len)
 {
-    text_put(text, "\"", 1);
-    for (size_t at = 0; at < len;) {
-        uint32_t code;
-        int width;
-        size_t taken = utf8_next(data + at, len - at, &code, &width);
+    size_t from = 0; /* what lies before it is written */
 
+    text_put(text, "\"", 1);
+    for (size_t at = 0, taken; at < len; at += taken) {
+        uint32_t code = data[at];
+        int width = 1;
+
+        taken = 1;
+        if (code >= 0x80)
+            taken = utf8_next(data + at, len - at, &code, &width);
+        if (width >= 0 && is_plain(code))
+            continue;
+        text_put(text, data + from, at - from);
         if (width < 0)
             text_put(text, "\xef\xbf\xbd", 3);
-        else if (code == '"' || code == '\\')
-            text_printf(text, "\\%c", (int)code);
-        else if (code == '\n')
-            text_put(text, "\\n", 2);
-        else if (code == '\t')
-            text_put(text, "\\t", 2);
-        else if (code == '\r')
-            text_put(text, "\\r", 2);
-        else if (code < 0x20 || code == 0x7f)
-            text_printf(text, "\\u%04x", code);
         else
-            text_put(text, data + at, taken);
-        at += taken;
+            escape_put(text, code);
+        from = at + taken;
     }
+    text_put(text, data + from, len - from);
     text_put(text, "\"", 1);
 }
 
@@ -117,9 +135,10 @@ static void float_put(struct text *text, double value, bool is_single, enum valu
                                        : "-inf");
         return;
     }
-    for (int precision = is_single ? 6 : 15; precision <= 17; precision++) {
+    for (int precision = is_single ? 6 : 15;; precision++) {
         snprintf(digits, sizeof digits, "%.*g", precision, value);
-        if (is_single ? strtof(digits, NULL) == (float)value : strtod(digits, NULL) == value)
+        if (precision == (is_single ? 9 : 17) || /* enough for every value */
+            (is_single ? strtof(digits, NULL) == (float)value : strtod(digits, NULL) == value))
             break;
     }
     text_printf(text, "%s", digits);

@@ -404,6 +404,21 @@ def test_table_for_people(leman):
     ]
 
 
+def test_table_of_wide_and_joined_characters(leman):
+    data = "s,n\n🚀✅,1\nไทย้,2\nनमस्ते,3\nabcd,4\n"
+    lines = lines_of(leman, data.encode())
+    assert [line.count(" ") for line in lines[2:-1]] == [12 - width for width in (4, 3, 4, 4)]
+
+
+def test_table_keeps_controls_from_the_terminal(leman):
+    table = pa.table({"a": ["\x1b[31m", "\x9b31m\x7f", "é\xa0"], "b\x9b": [1, 2, 3]})
+    text = leman("show", "-", stdin=ipc_bytes(table)).stdout.decode()
+    assert "\\u001b[31m" in text and "\\u009b31m\\u007f" in text and "é\xa0" in text
+    assert not any(ord(c) < 32 and c != "\n" or 127 <= ord(c) < 160 for c in text)
+    rows = leman("show", "-", "--json", stdin=ipc_bytes(table)).stdout.decode().splitlines()
+    assert [json.loads(row)["a"] for row in rows] == table["a"].to_pylist()
+
+
 def test_table_fits_the_terminal(leman):
     data = ("a,b,c,d\n" + "word " * 8 + ",2,3,4\n").encode()
     for columns in (20, 30, 40, 60):
