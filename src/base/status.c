@@ -70,17 +70,24 @@ enum lmn_status lmn_fail_os(struct lmn_error *err, enum lmn_status status, int o
 enum lmn_status lmn__fail_within(struct lmn_error *err, enum lmn_status status, const char *fmt,
                                  ...)
 {
-    char text[sizeof err->message] = { 0 };
+    static const char between[] = ": ";
+    char place[sizeof err->message] = { 0 };
     va_list args;
-    size_t used;
+    size_t len, room, used;
 
     if (err == NULL)
         return status;
     va_start(args, fmt);
-    vsnprintf(text, sizeof text, fmt, args);
+    vsnprintf(place, sizeof place, fmt, args);
     va_end(args);
-    used = strlen(text);
-    snprintf(text + used, sizeof text - used, ": %.*s", (int)(sizeof text - used), err->message);
-    memcpy(err->message, text, sizeof text);
+    /* Where there is no room for both, the place is cut: the reason says more. */
+    len = strlen(err->message) + sizeof between;
+    room = len < sizeof place ? sizeof place - len : 0;
+    used = strlen(place) < room ? strlen(place) : room;
+    if (used == 0)
+        return status;
+    memmove(err->message + used + sizeof between - 1, err->message, strlen(err->message) + 1);
+    memcpy(err->message, place, used);
+    memcpy(err->message + used, between, sizeof between - 1);
     return status;
 }

@@ -99,6 +99,10 @@ static void test_fail_within__puts_place_before(void **state)
     longer[sizeof longer - 1] = '\0';
     lmn__fail_within(&err, LMN_E_IO, "%s", longer);
     CHECK_EQ(strlen(err.message), sizeof err.message - 1);
+    CHECK_HAS(err.message, "x: page 3: cannot read: Input/output error");
+    lmn__fail_within(&err, LMN_E_IO, "further out");
+    CHECK_EQ(strlen(err.message), sizeof err.message - 1);
+    CHECK_HAS(err.message, "x: page 3: cannot read: Input/output error");
 }
 
 int main(void)
