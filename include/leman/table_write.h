@@ -56,7 +56,12 @@ LMN_API LMN_MUST_USE enum lmn_status lmn_table_append(struct lmn_table *table,
                                                       const struct lmn_write_options *options,
                                                       struct lmn_error *err);
 
-/* Delete the rows that match. *count_out (may be NULL) is their number; 0 commits nothing. */
+/*
+ * Delete the rows that match; "true" matches all. *count_out (may be NULL) is their number; 0
+ * commits nothing.
+ *
+ * LMN_E_INVALID  a wrong expression, or none
+ */
 LMN_API LMN_MUST_USE enum lmn_status lmn_table_delete(struct lmn_table *table, const char *where,
                                                       uint64_t *count_out, struct lmn_error *err);
 

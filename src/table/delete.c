@@ -71,7 +71,10 @@ enum lmn_status lmn_table_delete(struct lmn_table *table, const char *where, uin
                                  struct lmn_error *err)
 {
     struct delete delete = { .table = table, .where = where };
-    enum lmn_status st = lmn__change_make(table, attempt_delete, &delete, err);
+    enum lmn_status st = where != NULL
+                             ? lmn__change_make(table, attempt_delete, &delete, err)
+                             : lmn_fail(err, LMN_E_INVALID,
+                                        "a delete without a condition; \"true\" deletes all rows");
 
     if (count_out != NULL)
         *count_out = st == LMN_OK ? delete.count : 0;

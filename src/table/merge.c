@@ -588,9 +588,10 @@ static enum lmn_status attempt_merge(void *context, bool *again_out, struct lmn_
 
 static enum lmn_status check_options(const struct lmn_merge_options *options, struct lmn_error *err)
 {
-    bool matched = options->matched != LMN_MERGE_INSERT;
-    bool not_matched = options->not_matched != LMN_MERGE_UPDATE &&
-                       options->not_matched != LMN_MERGE_DELETE;
+    bool matched = options->matched <= LMN_MERGE_FAIL && options->matched != LMN_MERGE_INSERT;
+    bool not_matched = options->not_matched == LMN_MERGE_SKIP ||
+                       options->not_matched == LMN_MERGE_INSERT ||
+                       options->not_matched == LMN_MERGE_FAIL;
     bool orphans = options->not_in_source == LMN_MERGE_SKIP ||
                    options->not_in_source == LMN_MERGE_DELETE;
 
@@ -607,8 +608,11 @@ enum lmn_status lmn_table_merge(struct lmn_table *table, struct ArrowArrayStream
                                 const struct lmn_merge_options *options,
                                 struct lmn_merge_result *result_out, struct lmn_error *err)
 {
-    struct merge merge = { .table = table, .env = table->env, .options = options };
-    enum lmn_status st = check_options(options, err);
+    static const struct lmn_merge_options nothing = { 0 };
+    struct merge merge = { .table = table,
+                           .env = table->env,
+                           .options = options != NULL ? options : &nothing };
+    enum lmn_status st = check_options(merge.options, err);
 
     if (st == LMN_OK)
         st = read_source(&merge, stream, err);

@@ -101,6 +101,8 @@ static enum lmn_status open_branch(struct lmn_store *store, const char *branch,
     enum lmn_status st;
 
     *branch_out = NULL;
+    if (lmn__store_check_path(store, branch, NULL) != LMN_OK)
+        return lmn_fail(err, LMN_E_INVALID, "\"%.100s\" is no name for a branch", branch);
     if (strcmp(store->ops->kind, "local") != 0)
         return lmn_fail(err, LMN_E_UNSUPPORTED, "branches of tables in %s stores",
                         store->ops->kind);

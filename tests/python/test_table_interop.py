@@ -345,6 +345,8 @@ def test_branches_are_listed_and_read(path):
         trial.append(rows(600, 1))
     with pytest.raises(leman.NotFoundError, match='has no branch "other"'):
         leman.open(path, branch="other")
+    with pytest.raises(leman.InvalidError, match="is no name for a branch"):
+        leman.open(path, branch=f"../../{path.rsplit('/', 1)[-1]}")
 
 
 def test_branches__versions_and_tags_are_their_own(path):

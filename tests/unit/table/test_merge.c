@@ -245,6 +245,8 @@ static const struct refusal refusals[] = {
     { { ON_ID, .not_matched = LMN_MERGE_UPDATE }, GIVEN, LMN_E_INVALID, "a merge can" },
     { { ON_ID, .not_matched = LMN_MERGE_DELETE }, GIVEN, LMN_E_INVALID, "a merge can" },
     { { ON_ID, .not_in_source = LMN_MERGE_FAIL }, GIVEN, LMN_E_INVALID, "a merge can" },
+    { { ON_ID, .matched = LMN_MERGE_FAIL + 1 }, GIVEN, LMN_E_INVALID, "a merge can" },
+    { { ON_ID, .not_matched = LMN_MERGE_FAIL + 1 }, GIVEN, LMN_E_INVALID, "a merge can" },
     { { ON_ID, UPSERT, .matched_where = "source.value >" }, GIVEN, LMN_E_INVALID, "" },
     { { ON_ID, UPSERT, .matched_where = "target.other > 1" }, GIVEN, LMN_E_NOT_FOUND, "other" },
     { { ON_ID, UPSERT, .matched_where = "source.other > 1" }, GIVEN, LMN_E_NOT_FOUND, "other" },
@@ -280,6 +282,7 @@ static void test_merge__refused(void **state)
         CHECK_EQ(result.inserted + result.updated + result.deleted + result.skipped, 0);
         CHECK_EQ(count_files(store), files);
     }
+    CHECK_EQ(merge(table, KEYED_ALL, GIVEN, NULL, NULL, NULL), LMN_E_INVALID);
     CHECK_EQ(lmn_table_version(table), 2);
     keyed_check(table, base, COUNT(base));
     lmn_table_release(table);

@@ -193,6 +193,7 @@ static void test_update__refused(void **state)
         CHECK_EQ(count, 0);
         CHECK_EQ(count_files(store), files);
     }
+    CHECK_EQ(lmn_table_delete(table, NULL, NULL, NULL), LMN_E_INVALID);
     keyed_check(table, base, COUNT(base));
     lmn_table_release(table);
     lmn_store_release(store);
