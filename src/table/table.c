@@ -26,6 +26,13 @@ static enum lmn_status read_version(struct lmn_store *store, uint64_t version, b
     if (st == LMN_E_NOT_FOUND)
         return lmn_fail(err, st, "%.300s has no version %llu", store->name,
                         (unsigned long long)version);
+    if (st == LMN_OK && (*manifest_out)->pb.version != version) {
+        /* The next version would get a number that is taken. */
+        st = lmn_fail(err, LMN_E_CORRUPT, "%.300s/%s says that it is version %llu", store->name,
+                      path, (unsigned long long)(*manifest_out)->pb.version);
+        lmn__manifest_release(*manifest_out);
+        *manifest_out = NULL;
+    }
     if (st == LMN_OK)
         (*manifest_out)->plain_name = plain;
     return st;

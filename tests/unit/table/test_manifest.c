@@ -297,6 +297,24 @@ static void test_manifest__corrupt_columns_of_one_name(void **state)
     teardown(&fixture);
 }
 
+static void test_manifest__corrupt_under_another_name(void **state)
+{
+    struct fixture fixture;
+    char path[LMN__VERSION_PATH_BYTES];
+    struct lmn_table *table;
+    struct lmn_error err = { 0 };
+
+    (void)state;
+    setup(&fixture);
+    lmn__version_path(4, false, path);
+    test_store_write(fixture.store, path, fixture.bytes, fixture.len);
+    CHECK_STATUS(lmn_table_open(fixture.store, NULL, &table, &err), LMN_E_CORRUPT, &err);
+    CHECK_HAS(err.message, path);
+    CHECK_HAS(err.message, "says that it is version 1");
+    CHECK(table == NULL);
+    teardown(&fixture);
+}
+
 static void test_manifest__flags(void **state)
 {
     struct fixture fixture;
@@ -492,6 +510,7 @@ int main(void)
         cmocka_unit_test(test_manifest__corrupt_sections),
         cmocka_unit_test(test_manifest__corrupt_bytes),
         cmocka_unit_test(test_manifest__corrupt_columns_of_one_name),
+        cmocka_unit_test(test_manifest__corrupt_under_another_name),
         cmocka_unit_test(test_manifest__flags),
         cmocka_unit_test(test_manifest__file_versions),
         cmocka_unit_test(test_manifest__branch_is_not_written),
