@@ -128,7 +128,8 @@ static enum lmn_status check_versions(struct commit *commit, bool *again_out, st
     return st;
 }
 
-/* A large transaction has a file of its own, which the manifest names. */
+/* A large transaction has a file of its own, which the manifest names, unless the table has none.
+ */
 static enum lmn_status put_transaction(struct lmn__next *next, struct lmn_error *err)
 {
     struct lmn__buf bytes;
@@ -138,7 +139,8 @@ static enum lmn_status put_transaction(struct lmn__next *next, struct lmn_error 
     lmn__buf_init(&bytes, next->env, 0);
     lmn__pb_encode(&lmn__pb_transaction_message, &next->transaction, &bytes);
     st = lmn__buf_status(&bytes, "a transaction", err);
-    if (st == LMN_OK && bytes.len > INLINE_BYTES_MAX) {
+    if (st == LMN_OK && bytes.len > INLINE_BYTES_MAX &&
+        (next->pb.writer_flags & LMN__FLAG_NO_TRANSACTION_FILES) == 0) {
         int len = snprintf(path, sizeof path, "_transactions/%" PRIu64 "-%.*s.txn",
                            next->transaction.read_version, (int)next->transaction.uuid.len,
                            (const char *)next->transaction.uuid.data);

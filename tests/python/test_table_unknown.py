@@ -110,3 +110,14 @@ def test_unknown_fields_are_kept(table, change, left):
     assert table.version == 3
     assert marks(table.path) == left
     assert not table.verify().findings
+
+
+def test_no_transaction_files_where_the_table_says_so(table):
+    """Flag 32 asks writers to keep transactions in the manifest, however large they are."""
+    newest, data, start, end = manifest(table.path)
+    text = data[start:end] + number(10 << 3) + number(1 | 2 | 32)  # the last one counts
+    newest.write_bytes(data[: start - 4] + struct.pack("<I", len(text)) + text + data[end:])
+    table = leman.open(table.path)
+    table.append(ROWS, message="x" * 100_000)
+    assert not list(Path(table.path, "_transactions").glob("*"))
+    assert table.versions()[-1]["message"] == "x" * 100_000
