@@ -122,17 +122,21 @@ static enum lmn_status round_kernel(struct lmn__frame *frame, const struct lmn__
                                     const struct lmn__vector *arg, uint32_t rows,
                                     struct lmn__vector *out)
 {
-    double *values;
+    int64_t digits = 0, last = 0;
+    double *values, scale = 1;
     enum lmn_status st = lmn__frame_take(frame, LMN__FORM_F64, rows, &values);
 
     for (uint32_t i = 0; st == LMN_OK && i < rows; i++) {
-        double value = ((const double *)arg[0].values)[lmn__vector_at(&arg[0], i)], scale;
+        double value = ((const double *)arg[0].values)[lmn__vector_at(&arg[0], i)];
 
         if (term->child_count == 1) {
             values[i] = round(value);
             continue;
         }
-        scale = pow(10, (double)((const int64_t *)arg[1].values)[lmn__vector_at(&arg[1], i)]);
+        digits = ((const int64_t *)arg[1].values)[lmn__vector_at(&arg[1], i)];
+        if (digits != last)
+            scale = pow(10, (double)digits);
+        last = digits;
         if (isfinite(value * scale) && scale != 0)
             value = (term->choice != 0 ? trunc(value * scale) : round(value * scale)) / scale;
         values[i] = value;
