@@ -10,6 +10,7 @@
 #include "base/hash.h"
 #include "expr/compare.h"
 #include "expr/interval.h"
+#include "expr/simd.h"
 
 enum { TABLE_ITEMS_MIN = 12 };
 
@@ -17,8 +18,15 @@ struct in_set {
     enum lmn__form form;
     uint32_t mask;     /* slots - 1 */
     const void **slot; /* values; NULL: empty */
+    uint64_t *bits;    /* whole numbers: those of the values; NULL for other forms */
     bool has_null;
 };
+
+static uint64_t hash_bits(uint64_t bits)
+{
+    bits *= 0x9e3779b97f4a7c15ull;
+    return bits ^ bits >> 32;
+}
 
 /* Equal values have equal hashes: zeros of both signs, and all NaNs. */
 static uint64_t hash_of(enum lmn__form form, const void *value)
@@ -45,8 +53,7 @@ static uint64_t hash_of(enum lmn__form form, const void *value)
     default:
         bits = lmn__load_uint(value, lmn__form_bytes(form));
     }
-    bits *= 0x9e3779b97f4a7c15ull;
-    return bits ^ bits >> 32;
+    return hash_bits(bits);
 }
 
 static bool in_table(const struct in_set *set, const void *value, const void ***slot_out)
@@ -58,6 +65,17 @@ static bool in_table(const struct in_set *set, const void *value, const void ***
     if (slot_out != NULL)
         *slot_out = &set->slot[at];
     return set->slot[at] != NULL;
+}
+
+static bool is_whole(enum lmn__form form)
+{
+    switch (form) {
+#define WHOLE(FORM, T) case LMN__FORM_##FORM:
+        LMN__INTEGER_FORMS(WHOLE)
+        return true;
+    default:
+        return false;
+    }
 }
 
 enum lmn_status lmn__in_set_prepare(struct lmn__binder *binder, struct lmn__term *term)
@@ -90,9 +108,38 @@ enum lmn_status lmn__in_set_prepare(struct lmn__binder *binder, struct lmn__term
         else if (!in_table(set, term->child[i]->constant.values, &slot))
             *slot = term->child[i]->constant.values;
     }
+    if (is_whole(set->form)) {
+        set->bits = lmn__arena_array(binder->arena, slots, sizeof *set->bits);
+        if (set->bits == NULL)
+            return lmn__bind_no_memory(binder);
+        for (uint32_t i = 0; i < slots; i++)
+            set->bits[i] = set->slot[i] != NULL
+                               ? lmn__load_uint(set->slot[i], lmn__form_bytes(set->form))
+                               : 0;
+    }
     term->data = set;
     term->child_count = 1;
     return LMN_OK;
+}
+
+static bool in_bits(const struct in_set *set, uint64_t bits)
+{
+    uint32_t at = (uint32_t)hash_bits(bits) & set->mask;
+
+    while (set->bits[at] != bits && set->slot[at] != NULL)
+        at = (at + 1) & set->mask;
+    return set->slot[at] != NULL;
+}
+
+/* Values of `width` bytes, which is known where this is called. */
+LMN__BODY void search_bits(const struct in_set *set, const struct lmn__vector *arg, uint32_t rows,
+                           uint32_t width, uint8_t *found)
+{
+    const uint8_t *value = arg->values;
+
+    for (uint32_t i = 0; i < rows; i++, value += width)
+        lmn__bit_put(found, i,
+                     in_bits(set, lmn__load_uint(value, width)) && !lmn__vector_is_null(arg, i));
 }
 
 static void search_table(const struct in_set *set, const struct lmn__vector *arg, uint32_t rows,
@@ -101,7 +148,13 @@ static void search_table(const struct in_set *set, const struct lmn__vector *arg
     uint32_t width = lmn__form_bytes(set->form);
     const uint8_t *value = arg->values;
 
-    for (uint32_t i = 0; i < rows; i++, value += width)
+    if (set->bits != NULL && width == 8)
+        search_bits(set, arg, rows, 8, found);
+    else if (set->bits != NULL && width == 4)
+        search_bits(set, arg, rows, 4, found);
+    else if (set->bits != NULL)
+        search_bits(set, arg, rows, width, found);
+    for (uint32_t i = 0; set->bits == NULL && i < rows; i++, value += width)
         lmn__bit_put(found, i, !lmn__vector_is_null(arg, i) && in_table(set, value, NULL));
 }
 
