@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
 #include <stdlib.h>
 
 #include "expr/bind.h"
@@ -95,8 +96,16 @@ static enum lmn_status bind_number(struct lmn__binder *binder, const struct lmn_
     memcpy(text + 1, syntax->text.data, syntax->text.len);
     text += !syntax->flag;
     if (hex) {
+        errno = 0;
         value = strtoull((const char *)text + syntax->flag, NULL, 16);
-        whole = syntax->flag ? (int64_t)-value : (int64_t)value;
+        whole = (int64_t)(syntax->flag ? -value : value);
+        if (errno == ERANGE || (syntax->flag && whole > 0))
+            return lmn__bind_fail(binder, syntax->place, LMN_E_INVALID,
+                                  "the number has more than 64 bits");
+        if (!syntax->flag && whole < 0) {
+            type = lmn__type_plain(LMN__KIND_U64);
+            return lmn__bind_constant(binder, syntax->place, &type, &value, term_out);
+        }
         return lmn__bind_constant(binder, syntax->place, &type, &whole, term_out);
     }
     if (strpbrk(text, ".eE") == NULL && lmn__wide_parse(text, strlen(text), 0, &wide, &rounded)) {
