@@ -671,3 +671,12 @@ def test_items_are_found_in_lists_of_any_length(kind, first):
         assert found == expected, wanted
         if len(wanted) == 1:
             assert leman.evaluate(f"array_has(l, {texts})", batch).to_pylist() == expected
+
+
+def test_numbers_are_not_set_to_infinity(tmp_path):
+    rows = {"x": pa.array([1e300, 0.1]), "f": pa.array([1, 2], pa.float32())}
+    table = leman.create(tmp_path / "rows.lance", pa.table(rows))
+    with pytest.raises(leman.InvalidError, match=r"row 0: 1e\+300 is no value of type float"):
+        table.update(None, {"f": "x"})
+    table.update("x < 1", {"f": "x"})
+    assert sorted(table.to_arrow()["f"].to_pylist()) == pytest.approx([0.1, 1])
