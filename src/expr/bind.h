@@ -126,6 +126,9 @@ LMN_MUST_USE enum lmn_status lmn__bind_string(struct lmn__binder *binder, struct
 LMN_MUST_USE enum lmn_status lmn__bind_zone(struct lmn__binder *binder, uint32_t place,
                                             const char *name, const struct lmn__zone **zone_out);
 
+/* The type that holds all values of both, where there is one. */
+bool lmn__bind_common(const struct lmn__type *a, const struct lmn__type *b, struct lmn__type *out);
+
 /* Give all terms one type, constants first. `what` is "compare", "choose between", ... */
 LMN_MUST_USE enum lmn_status lmn__bind_unify(struct lmn__binder *binder, uint32_t place,
                                              const char *what, struct lmn__term **term,

@@ -113,7 +113,7 @@ static bool common_time(const struct lmn__type *a, const struct lmn__type *b, st
     return !a_stamp && !b_stamp && !a_day && !b_day;
 }
 
-static bool common_type(const struct lmn__type *a, const struct lmn__type *b, struct lmn__type *out)
+bool lmn__bind_common(const struct lmn__type *a, const struct lmn__type *b, struct lmn__type *out)
 {
     *out = *a;
     if (lmn__type_same(a, b) || b->kind == LMN__KIND_NULL)
@@ -163,7 +163,7 @@ static enum lmn_status widen(struct lmn__binder *binder, uint32_t place, const c
             st = lmn__bind_adapt(binder, &term[i], &before, &done);
         if (st != LMN_OK)
             return st;
-        if (!done && !common_type(&before, &term[i]->type, type))
+        if (!done && !lmn__bind_common(&before, &term[i]->type, type))
             return no_common(binder, place, what, &before, &term[i]->type);
     }
     return LMN_OK;

@@ -270,7 +270,39 @@ static enum lmn_status has_kernel(struct lmn__frame *frame, const struct lmn__te
     return st;
 }
 
-/* Give all lists items of one type: that of the first that is not written out. */
+/* Make a type of numbers one that holds those of the other, too. */
+static void widen(struct lmn__type *item, const struct lmn__type *other)
+{
+    struct lmn__type both;
+
+    if (lmn__type_is_number(item) && lmn__type_is_number(other) &&
+        lmn__bind_common(item, other, &both))
+        *item = both;
+}
+
+/* The same for the items of a list; constants that are written out take the type they find. */
+static enum lmn_status widen_by(struct lmn__binder *binder, const struct lmn__term *list,
+                                struct lmn__type *item)
+{
+    struct lmn__type own;
+    enum lmn_status st;
+
+    if (lmn__list_is_literal(list)) {
+        for (uint32_t i = 0; i < list->child_count; i++) {
+            if (list->child[i]->op != LMN__OP_CONSTANT)
+                widen(item, &list->child[i]->type);
+        }
+        return LMN_OK;
+    }
+    if (list->type.kind != LMN__KIND_LIST)
+        return LMN_OK;
+    st = lmn__type_from_schema(list->type.schema->children[0], &own, binder->err);
+    if (st == LMN_OK)
+        widen(item, &own);
+    return st;
+}
+
+/* Give all lists items of one type: that of the first that is not written out, or a wider one. */
 static enum lmn_status unify_lists(struct lmn__binder *binder, struct lmn__term **list,
                                    uint32_t count, struct lmn__type *type, struct lmn__type *item)
 {
@@ -297,6 +329,8 @@ static enum lmn_status unify_lists(struct lmn__binder *binder, struct lmn__term 
     }
     if (st == LMN_OK)
         st = lmn__type_from_schema(leader->type.schema->children[0], item, binder->err);
+    for (uint32_t i = 0; st == LMN_OK && i < count; i++)
+        st = widen_by(binder, list[i], item);
     if (st == LMN_OK)
         st = lmn__list_type_of(binder, item, type);
     for (uint32_t i = 0; st == LMN_OK && i < count; i++) {
