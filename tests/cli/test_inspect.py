@@ -204,7 +204,7 @@ WRONG = {
     "no file": (("inspect",), "one file or table is wanted, not 0"),
     "two files": (("inspect", "a", "b"), "one file or table is wanted, not 2"),
     "unknown option": (("inspect", "--frob", "a"), 'unknown option "--frob"'),
-    "a value that is not taken": (("inspect", "--json=1", "a"), "unknown option"),
+    "a value that is not taken": (("inspect", "--json=1", "a"), "--json takes no value"),
 }
 
 

@@ -238,7 +238,7 @@ def test_csv_forms(leman):
     assert arrow_rows(leman, "-", stdin=b"a,b\n").to_pydict() == {"a": [], "b": []}
     got = arrow_rows(leman, "-", stdin=b'a, b\r1, x\r\r"2\r", .5\r')
     assert got.to_pydict() == {"a": ["1", "2\r"], " b": [" x", " .5"]}
-    got = arrow_rows(leman, "-", stdin=b",b,\n0,1, 2\n")
+    got = arrow_rows(leman, "-", stdin=b",b,\n0,1,2\n")
     assert got.to_pydict() == {"c0": [0], "b": [1], "c2": [2]}
 
 
