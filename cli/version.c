@@ -9,11 +9,14 @@
 
 static const char branch_prefix[] = "branch:";
 
-/* "2024-01-31T12:00[:00[.123456]][Z]", as `leman versions` prints them. */
+/*
+ * "2024-01-31T12:00[:00[.123456]][Z]". Without a fraction the second is meant as a whole: `leman
+ * versions` prints those of versions that were made in the middle of one.
+ */
 static bool time_read(const char *text, int64_t *timestamp_us)
 {
     struct tm parts = { 0 };
-    int64_t micros = 0;
+    int64_t micros = 999999;
     int used = 0;
 
     if (sscanf(text, "%4d-%2d-%2dT%2d:%2d%n", &parts.tm_year, &parts.tm_mon, &parts.tm_mday,
@@ -26,6 +29,7 @@ static bool time_read(const char *text, int64_t *timestamp_us)
     if (*text == '.') {
         int64_t unit = 100000;
 
+        micros = 0;
         for (text++; *text >= '0' && *text <= '9'; text++, unit /= 10)
             micros += (*text - '0') * unit;
     }

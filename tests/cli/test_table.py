@@ -688,6 +688,8 @@ def test_versions_by_time(leman, path):
     ok(leman("delete", path, "--where", "id = 1"))
     assert ok(leman("count", path)) == "2\n"
     assert ok(leman("count", path, "--version", made)) == "3\n"
+    shown = ok(leman("versions", path)).splitlines()[-1].split()
+    assert shown[0] == "2" and ok(leman("count", path, "--version", shown[1])) == "2\n"
     assert ok(leman("count", path, "--version", "2999-01-01T00:00")) == "2\n"
     assert lines(leman("diff", path, made, "--json"))[0]["_change"] == "delete"
     ok(leman("restore", path, made))
