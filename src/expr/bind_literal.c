@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/math.h"
 #include "expr/bind.h"
 #include "expr/calendar.h"
 #include "expr/cast.h"
@@ -277,16 +278,35 @@ static enum lmn_status bind_cast(struct lmn__binder *binder, struct lmn__term *f
     return st;
 }
 
+/* A decimal from the digits that were written, not from the double they stand for. */
+static bool adapt_written(const struct lmn__term *term, const struct lmn__type *type,
+                          struct lmn__wide *out)
+{
+    bool rounded;
+
+    return type->kind == LMN__KIND_DECIMAL && term->text.len != 0 &&
+           lmn__wide_parse((const char *)term->text.data, term->text.len, type->scale, out,
+                           &rounded) &&
+           !rounded && lmn__wide_fits(out, type->precision);
+}
+
 enum lmn_status lmn__bind_convert(struct lmn__binder *binder, struct lmn__term **term,
                                   const struct lmn__type *type, enum lmn__conversion how)
 {
     char from[LMN__TYPE_TEXT_BYTES], to[LMN__TYPE_TEXT_BYTES];
     uint32_t place = (*term)->place;
+    struct lmn__wide written;
     struct lmn__term *made;
     enum lmn_status st;
 
     if (lmn__type_same(&(*term)->type, type))
         return LMN_OK;
+    if (adapt_written(*term, type, &written))
+        return lmn__bind_constant(binder, place, type, &written, term);
+    if (type->kind == LMN__KIND_DECIMAL && (*term)->text.len != 0 && how == LMN__CONVERT_IMPLICIT)
+        return lmn__bind_fail(binder, place, LMN_E_INVALID, "%.*s is no value of type %s",
+                              (int)lmn__min_u64((*term)->text.len, 100),
+                              (const char *)(*term)->text.data, lmn__type_text(type, to));
     if ((*term)->type.kind == LMN__KIND_NULL && (*term)->op == LMN__OP_CONSTANT)
         return lmn__bind_constant(binder, place, type, NULL, term);
     if (lmn__list_converts(&(*term)->type, type))
@@ -315,18 +335,6 @@ static enum lmn_status convert_exactly(struct lmn__binder *binder, const struct 
         return st;
     (*term_out)->exact = (*term_out)->lenient = true;
     return lmn__bind_fold(binder, term_out);
-}
-
-/* A decimal from the digits that were written, not from the double they stand for. */
-static bool adapt_written(const struct lmn__term *term, const struct lmn__type *type,
-                          struct lmn__wide *out)
-{
-    bool rounded;
-
-    return type->kind == LMN__KIND_DECIMAL && term->text.len != 0 &&
-           lmn__wide_parse((const char *)term->text.data, term->text.len, type->scale, out,
-                           &rounded) &&
-           !rounded && lmn__wide_fits(out, type->precision);
 }
 
 enum lmn_status lmn__bind_adapt(struct lmn__binder *binder, struct lmn__term **term,

@@ -236,6 +236,18 @@ def test_update__values_that_do_not_fit_are_refused(db, kind, value, message):
     assert table.version == 1
 
 
+def test_update__decimals_have_the_digits_that_are_written(db):
+    schema = {"id": pa.int64(), "v": pa.decimal128(38, 3)}
+    table = db.create_table("t", {"id": [1]}, schema=schema)
+    number = "-12345678901234567890.123"
+    for expression in (number, f"cast({number} as decimal(30, 3))"):
+        table.update(values={"v": None})
+        table.update(None, {"v": expression})
+        assert table.to_arrow()["v"].to_pylist() == [decimal.Decimal(number)]
+    with pytest.raises(leman.InvalidError, match=r"\.1239 is no value of type decimal\(38, 3\)"):
+        table.update(None, {"v": "12345678901234567890.1239"})
+
+
 @pytest.mark.parametrize("index", [pa.int8(), pa.uint16(), pa.int32()])
 def test_update__dictionaries(db, index):
     kind = pa.dictionary(index, pa.string())
