@@ -5,6 +5,7 @@ A model in plain Python says what the rows are after each of them; both programs
 it and with each other. A failure names its seed: LEMAN_SEED=17 runs that sequence alone.
 """
 
+import datetime
 import os
 import random
 
@@ -221,11 +222,81 @@ class Sequence:
         self.check()
 
 
-def run_seeds(seeds, folder):
+class IndexedSequence(Sequence):
+    """The same with indices of pylance: what they answer is what a scan without them finds."""
+
+    KINDS = (
+        ("id", "BTREE"),
+        ("x", "BTREE"),
+        ("x", "BITMAP"),
+        ("text", "BTREE"),
+        ("text", "INVERTED"),
+    )
+    KINDS += (("text", "NGRAM"), ("id", "ZONEMAP"), ("x", "BLOOMFILTER"), ("list", "LABEL_LIST"))
+    FILTERS = (
+        "id < 30",
+        "id = 7",
+        "x > 0",
+        "x is null",
+        "x in (3, -57, 20)",
+        "not (x = 3)",
+        "text = 'set'",
+        "contains(text, 'aaa')",
+        "text like 't%' or x < -10",
+        "array_has(list, 4)",
+    )
+
+    def index(self, _):
+        column, kind = self.random.choice(self.KINDS)
+        if column in self.columns:
+            self.log[-1] += f" {column} {kind}"
+            dataset = lance.dataset(self.path)
+            dataset.create_scalar_index(column, kind, name=f"{column}_{kind}", replace=True)
+
+    def optimize(self, _):
+        lance.dataset(self.path).optimize.optimize_indices()
+
+    def cleanup(self, ours):
+        now = datetime.timedelta(0)
+        if ours:
+            leman.open(self.path).cleanup(now, delete_unverified=True)
+        else:
+            lance.dataset(self.path).cleanup_old_versions(older_than=now, delete_unverified=True)
+
+    def restore(self, ours):
+        if len(lance.dataset(self.path).versions()) == lance.dataset(self.path).version:
+            super().restore(ours)
+
+    def check(self):
+        super().check()
+        dataset = lance.dataset(self.path)
+        for where in self.FILTERS:
+            if "list" in where and "list" not in self.columns:
+                continue
+            found = dataset.scanner(["id"], filter=where).to_table()["id"].to_pylist()
+            scan = dataset.scanner(["id"], filter=where, use_scalar_index=False)
+            assert sorted(found) == sorted(scan.to_table()["id"].to_pylist()), where
+        if any(index.name == "text_INVERTED" for index in dataset.describe_indices()):
+            found = dataset.to_table(["id", "_score"], full_text_query="set")["id"].to_pylist()
+            assert sorted(found) == [
+                i for i, row in sorted(self.rows.items()) if row["text"] == "set"
+            ]
+
+    def run(self):
+        steps = ["append", "append", "delete", "update", "upsert", "restore", "compact", "compact"]
+        steps += ["add_column", "drop_column", "index", "index", "optimize", "cleanup"]
+        self.step("create")
+        self.step("index")
+        for _ in range(9):
+            self.step(self.random.choice(steps))
+        lance.dataset(self.path).validate()
+
+
+def run_seeds(seeds, folder, kind=Sequence):
     if "LEMAN_SEED" in os.environ:
         seeds = [int(os.environ["LEMAN_SEED"])]
     for seed in seeds:
-        sequence = Sequence(seed, str(folder / f"{seed}.lance"))
+        sequence = kind(seed, str(folder / f"{seed}.lance"))
         try:
             sequence.run()
         except BaseException as error:
@@ -238,7 +309,13 @@ def test_both_agree_after_each_operation(part, tmp_path):
     run_seeds(range(part * 50, part * 50 + 50), tmp_path)
 
 
+@pytest.mark.parametrize("part", range(2))
+def test_indices_agree_after_each_operation(part, tmp_path):
+    run_seeds(range(part * 20, part * 20 + 20), tmp_path, IndexedSequence)
+
+
 @pytest.mark.soak
 def test_both_agree_for_long(tmp_path):
     count = int(3000 * float(os.environ.get("SOAK") or 1))
     run_seeds(range(1000, 1000 + count), tmp_path)
+    run_seeds(range(9000, 9000 + count // 3), tmp_path, IndexedSequence)
