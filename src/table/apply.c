@@ -357,4 +357,6 @@ void lmn__next_undo(struct lmn__next *next)
 {
     for (uint64_t i = 0; i < next->written_count; i++)
         (void)next->store->ops->remove(next->store, next->written[i], NULL);
+    if (next->transaction_path != NULL)
+        (void)next->store->ops->remove(next->store, next->transaction_path, NULL);
 }

@@ -27,6 +27,7 @@ struct lmn__next {
     bool may_stand;      /* the manifest may be there though putting it failed */
     char (*written)[64]; /* deletion files of this attempt */
     uint64_t written_count;
+    const char *transaction_path; /* of this attempt's transaction, if it has a file */
 };
 
 /*
@@ -36,7 +37,7 @@ struct lmn__next {
  */
 LMN_MUST_USE enum lmn_status lmn__next_build(struct lmn__next *next, struct lmn_error *err);
 
-/* Remove the deletion files of an attempt that came to nothing. */
+/* Remove the files that an attempt wrote which came to nothing: deletions, a transaction. */
 void lmn__next_undo(struct lmn__next *next);
 
 /* Append the bytes of the manifest's file to `buf`. */

@@ -132,8 +132,9 @@ static enum lmn_status check_versions(struct commit *commit, bool *again_out, st
  */
 static enum lmn_status put_transaction(struct lmn__next *next, struct lmn_error *err)
 {
+    const size_t skip = sizeof "_transactions/" - 1;
     struct lmn__buf bytes;
-    char path[128];
+    char path[128], *kept;
     enum lmn_status st;
 
     lmn__buf_init(&bytes, next->env, 0);
@@ -144,15 +145,17 @@ static enum lmn_status put_transaction(struct lmn__next *next, struct lmn_error 
         int len = snprintf(path, sizeof path, "_transactions/%" PRIu64 "-%.*s.txn",
                            next->transaction.read_version, (int)next->transaction.uuid.len,
                            (const char *)next->transaction.uuid.data);
-        size_t skip = sizeof "_transactions/" - 1;
-        char *name = lmn__arena_strndup(next->arena, path + skip, (size_t)len - skip);
 
-        st = name != NULL ? LMN_OK : lmn__arena_fail(next->arena, "a transaction", err);
+        kept = lmn__arena_strndup(next->arena, path, (size_t)len);
+        st = kept != NULL ? LMN_OK : lmn__arena_fail(next->arena, "a transaction", err);
         if (st == LMN_OK)
-            st = lmn__store_put(next->store, path, LMN__PUBLISH_IF_ABSENT, bytes.data, bytes.len,
+            st = lmn__store_put(next->store, kept, LMN__PUBLISH_IF_ABSENT, bytes.data, bytes.len,
                                 err);
-        if (st == LMN_OK)
-            next->pb.transaction_file = (struct lmn__span){ (const uint8_t *)name, strlen(name) };
+        if (st == LMN_OK) {
+            next->transaction_path = kept;
+            next->pb.transaction_file = (struct lmn__span){ (const uint8_t *)kept + skip,
+                                                            (size_t)len - skip };
+        }
     }
     lmn__buf_deinit(&bytes);
     return st;

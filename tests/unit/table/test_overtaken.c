@@ -3,6 +3,7 @@
  * Operations whose commit others overtake: what both did is there, or the later one is refused.
  */
 #include <leman/leman.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "check.h"
@@ -289,6 +290,28 @@ static void test_overtaken__rows_that_are_gone_are_read_again(void **state)
     free_table(table, &meanwhile);
 }
 
+/* A transaction that is too large for the manifest has a file; that of an attempt goes with it. */
+static void test_overtaken__attempts_leave_no_files(void **state)
+{
+    enum { BYTES = 70 << 10 };
+    struct meanwhile meanwhile;
+    struct lmn_table *table = make_table(&meanwhile, append_five);
+    char *where = malloc(BYTES);
+    struct lmn_error err;
+
+    (void)state;
+    CHECK(where != NULL);
+    memset(where, ' ', BYTES);
+    memcpy(where, "id = 2", 6);
+    where[BYTES - 1] = '\0';
+    CHECK_STATUS(lmn_table_delete(table, where, NULL, &err), LMN_OK, &err);
+    CHECK_EQ(lmn_table_version(table), 3);
+    CHECK_EQ(test_store_count(meanwhile.inner, "_transactions"), 1);
+    CHECK_EQ(test_store_count(meanwhile.inner, "_deletions"), 1);
+    free(where);
+    free_table(table, &meanwhile);
+}
+
 /* Keys that all are there cannot be inserted by others. */
 static void test_overtaken__a_merge_without_new_keys_fits_after_appends(void **state)
 {
@@ -389,6 +412,7 @@ int main(void)
         cmocka_unit_test(test_overtaken__no_commit_fills_a_gap_of_the_history),
         cmocka_unit_test(test_overtaken__a_commit_that_waited_is_made_again),
         cmocka_unit_test(test_overtaken__rows_that_are_gone_are_read_again),
+        cmocka_unit_test(test_overtaken__attempts_leave_no_files),
         cmocka_unit_test(test_overtaken__a_merge_without_new_keys_fits_after_appends),
         cmocka_unit_test(test_overtaken__a_handle_stays_at_the_later_of_its_commits),
         cmocka_unit_test(test_overtaken__no_restore_of_what_is_cleaned_up),
