@@ -28,7 +28,11 @@ LMN_MUST_USE enum lmn_status lmn__plain_init(struct lmn__plain *plain, struct lm
 /* A zeroed one is fine. */
 void lmn__plain_deinit(struct lmn__plain *plain);
 
-/* Replace the batch by one without views, if there are any. On failure it stays as it is. */
+/*
+ * Replace the batch by one without views, if there are any. On failure it stays as it is.
+ *
+ * LMN_E_INVALID  columns are missing, or rows of one
+ */
 LMN_MUST_USE enum lmn_status lmn__plain_batch(const struct lmn__plain *plain,
                                               struct ArrowArray *batch, struct lmn_error *err);
 

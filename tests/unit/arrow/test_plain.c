@@ -138,12 +138,34 @@ static void test_plain__faults(void **state)
     }
 }
 
+static void test_plain__columns_have_all_rows(void **state)
+{
+    struct ArrowSchema schema;
+    struct ArrowArray array;
+    struct lmn_error err;
+
+    (void)state;
+    make_rows(NANOARROW_TYPE_STRING, &schema, &array);
+    array.children[0]->length--;
+    CHECK_STATUS(to_plain(&schema, &array, NULL, &err), LMN_E_INVALID, &err);
+    CHECK_STR(err.message, "column \"v\" has 5 rows, its batch 6");
+    array.length--;
+    CHECK_STATUS(to_plain(&schema, &array, NULL, &err), LMN_OK, &err);
+    array.n_children = 0;
+    CHECK_STATUS(to_plain(&schema, &array, NULL, &err), LMN_E_INVALID, &err);
+    array.n_children = 1;
+    array.release(&array);
+    schema.release(&schema);
+    CHECK_EQ(live_allocations(), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_plain__views_become_strings),
         cmocka_unit_test(test_plain__strings_stay_where_they_are),
         cmocka_unit_test(test_plain__rows_are_a_struct),
+        cmocka_unit_test(test_plain__columns_have_all_rows),
         cmocka_unit_test(test_plain__faults),
     };
 
