@@ -121,6 +121,8 @@ void lmn__sha256_add(struct lmn__sha256_state *state, const void *data, size_t l
     size_t held = state->bytes % BLOCK_BYTES, room = BLOCK_BYTES - held;
     const uint8_t *bytes = data;
 
+    if (len == 0)
+        return; /* without bytes there may be no memory */
     state->bytes += len;
     if (held != 0 && len >= room) {
         memcpy(state->held + held, bytes, room);

@@ -157,6 +157,8 @@ static uint32_t join_samples(const struct comparing *comparing, uint64_t *row_id
     uint32_t second = newly_null->count < max / 2 ? newly_null->count : max / 2;
     uint32_t first = changed->count < max - second ? changed->count : max - second;
 
+    if (max == 0)
+        return 0; /* there may be no memory for them */
     if (second < newly_null->count)
         second = newly_null->count < max - first ? newly_null->count : max - first;
     memcpy(row_id, changed->id, first * sizeof *row_id);

@@ -146,7 +146,7 @@ static void test_refill__compare(void **state)
     CHECK_OK(lmn_table_refill_compare(table, "filled", id, 3, &count, &counts, &err));
     CHECK_EQ(count, 3);
     CHECK(id[0] == 4 && id[1] == 9 && id[2] == 1);
-    CHECK_OK(lmn_table_refill_compare(table, "filled", id, 0, &count, &counts, &err));
+    CHECK_OK(lmn_table_refill_compare(table, "filled", NULL, 0, &count, &counts, &err));
     CHECK_EQ(count, 0);
     tables_end(table, store);
 }
