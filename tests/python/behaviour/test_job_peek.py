@@ -71,7 +71,7 @@ def test_peek__values_and_row_ids(table, tmp_path, data_type, value):
     rows = job.peek(1000)
     assert repr(rows).startswith("<leman.arrow.Batch of m: ")
     assert repr(rows).endswith(", _rowid: uint64>")
-    seen = rows.to_arrow()
+    seen = pa.record_batch(rows)
     assert repr(rows) == "<leman.arrow.Batch that was handed over>"
     assert seen.schema.names == ["m", "_rowid"] and seen.schema.types == [data_type, pa.uint64()]
     assert dict(zip(seen["_rowid"].to_pylist(), seen["m"].to_pylist(), strict=True)) == {
