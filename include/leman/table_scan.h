@@ -33,7 +33,8 @@ struct lmn_scan_options {
  * Read rows in order, as a stream of batches. `options` may be NULL.
  *
  * The stream keeps what it needs alive and may be used from one thread at a time. Batches may have
- * fewer rows than asked for.
+ * fewer rows than asked for. With several threads it belongs to the process that opened it: in a
+ * fork its batches fail with LMN_E_UNSUPPORTED, and to release it does nothing.
  *
  * LMN_E_NOT_FOUND  a column is not in the table
  * LMN_E_INVALID    the expression is wrong; the message points at the place

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Rows on their way out: batches and scans, which any Arrow library takes."""
 
+import os
+
 from leman import _core
 from leman.elsewhere import no_method
 
@@ -109,20 +111,25 @@ class Scan:
     def __init__(self, core, open_stream):
         self._core = core
         self._open = open_stream
-        self._stream = open_stream()  # wrong names and expressions are found here
+        self._keep(open_stream())  # wrong names and expressions are found here
 
     def __getattr__(self, name):
         raise no_method("Scan", name)
 
+    def _keep(self, stream):
+        self._stream = stream
+        self._process = os.getpid()
+
     def _take_stream(self):
         stream, self._stream = self._stream, None
-        return self._open() if stream is None else stream
+        # The threads of a stream are not there in a process that is forked.
+        return self._open() if stream is None or self._process != os.getpid() else stream
 
     def __arrow_c_stream__(self, requested_schema=None):
         return self._take_stream()
 
     def __arrow_c_schema__(self):
-        self._stream = self._take_stream()
+        self._keep(self._take_stream())
         return _core.stream_schema(self._stream)
 
     @property

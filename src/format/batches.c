@@ -11,7 +11,9 @@
  *   - once the batches that are done, without a gap, hold all rows that the limit asks for, or a
  *     batch has failed, none behind them is claimed
  *
- * One mutex guards the ring. Workers wait on `room`, the consumer on `ready`.
+ * One mutex guards the ring. Workers wait on `room`, the consumer on `ready`. In a process that is
+ * forked there are no workers, and one of them may have held the mutex: a stream with a ring fails
+ * there, and is left as it is when it is released.
  */
 #include "format/batches.h"
 
@@ -20,6 +22,7 @@
 #include "arrow/share.h"
 #include "arrow/slice.h"
 #include "base/math.h"
+#include "os/fork.h"
 #include "os/thread.h"
 
 enum { RING_PER_THREAD = 4, THREADS_MAX = 256 };
@@ -48,6 +51,7 @@ struct batches {
     bool failed;
     struct lmn__scratch scratch; /* the consumer's, with one thread */
 
+    uint64_t process;      /* that opened it; see os/fork.h */
     uint32_t thread_count; /* 0: the consumer reads itself */
     struct lmn__thread *thread;
     uint64_t ring_count;
@@ -183,6 +187,12 @@ static void cut(struct batches *batches, struct ArrowArray *array)
         array->release(array);
 }
 
+/* Are the workers of the stream in another process, of which this one is a fork? */
+static bool is_forked(const struct batches *batches)
+{
+    return batches->thread_count != 0 && batches->process != lmn__fork_process();
+}
+
 /* The next batch with rows; at the end array_out->release is NULL. */
 static enum lmn_status next(struct batches *batches, struct ArrowArray *array_out)
 {
@@ -222,7 +232,13 @@ static int stream_get_next(struct ArrowArrayStream *stream, struct ArrowArray *a
     *array_out = (struct ArrowArray){ 0 };
     if (batches->failed)
         return status_errno(batches->error.status);
-    st = next(batches, array_out);
+    if (is_forked(batches))
+        st = lmn_fail(&batches->error, LMN_E_UNSUPPORTED,
+                      "the scan was begun by process %llu, of which this one is a fork: its "
+                      "threads are not here; begin it again",
+                      (unsigned long long)batches->process);
+    else
+        st = next(batches, array_out);
     if (st != LMN_OK) {
         batches->failed = true;
         batches->error.status = st;
@@ -293,8 +309,10 @@ static void stream_release(struct ArrowArrayStream *stream)
     struct batches *batches = stream->private_data;
     struct lmn__batch_source source = batches->source;
 
-    batches_free(batches);
-    source.free(source.context);
+    if (!is_forked(batches)) {
+        batches_free(batches);
+        source.free(source.context);
+    }
     stream->release = NULL;
     stream->private_data = NULL;
 }
@@ -360,6 +378,7 @@ enum lmn_status lmn__batches_open(struct lmn_env *env, const struct lmn__batch_s
     if (batches == NULL)
         return lmn__no_memory(err, "a scan", sizeof *batches);
     batches->env = lmn_env_acquire(env);
+    batches->process = lmn__fork_process();
     batches->source = *source;
     batches->batch_count = batches->locked.end = options->batch_count;
     batches->batch_bytes = options->batch_bytes;

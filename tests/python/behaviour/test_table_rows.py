@@ -2,6 +2,8 @@
 """What goes into a table comes out of it: data of every form, in order, by position and by id."""
 
 import copy
+import subprocess
+import sys
 
 import leman
 import numpy as np
@@ -523,3 +525,30 @@ def test_where__is_text(db):
 def test_create__what_is_no_column_is_refused(db, data, words):
     with pytest.raises(leman.InvalidError, match=words):
         db.create_table("t", data)
+
+
+def test_scan__in_a_process_that_is_forked(db):
+    """In a process of its own, as children of one with pylance's threads are not safe."""
+    table = db.create_table("t", {"x": range(50_000)}, max_rows_per_fragment=5_000)
+    code = f"""
+import os, signal, sys
+import leman
+table = leman.open({table.path!r})
+unused, begun = table.scan(), iter(table.scan(batch_size=100, threads=2))
+next(begun)
+child = os.fork()
+if child == 0:
+    signal.alarm(60)
+    assert sum(batch.num_rows for batch in unused) == 50_000
+    assert table.count_rows("x < 10") == 10
+    try:
+        next(begun)
+    except leman.UnsupportedError as error:
+        assert "fork" in str(error)
+        del begun, unused
+        os._exit(0)
+    os._exit(1)
+assert os.waitpid(child, 0)[1] == 0
+assert sum(batch.num_rows for batch in begun) == 49_900
+"""
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=120)

@@ -5,6 +5,9 @@
  * labels: threads
  */
 #include <stdatomic.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "arrow/builder.h"
 #include "base/bytes.h"
@@ -270,6 +273,35 @@ static void test_batches__released_early(void **state)
     CHECK_EQ(live_allocations(), 0);
 }
 
+/* A child has none of the threads: the stream fails there, and goes on in its parent. */
+static void test_batches__forked(void **state)
+{
+    struct numbers numbers = { .bad = UINT64_MAX };
+    const struct lmn__batches_options options = { .batch_count = 1000, .threads = 3 };
+    struct ArrowArrayStream stream;
+    struct ArrowArray array;
+    struct lmn_error err = { 0 };
+    enum lmn_status st;
+    int status;
+    pid_t child;
+
+    (void)state;
+    open_numbers(&numbers, &options, &stream);
+    child = fork();
+    CHECK(child >= 0);
+    if (child == 0) {
+        st = lmn__batches_next(&stream, &array, &err);
+        stream.release(&stream);
+        _exit(st == LMN_E_UNSUPPORTED && strstr(err.message, "fork") != NULL ? 0 : 1);
+    }
+    CHECK_EQ(waitpid(child, &status, 0), child);
+    CHECK_EQ(status, 0);
+    CHECK_EQ(read_all(&stream, 0, &st), 1500);
+    CHECK_EQ(st, LMN_OK);
+    stream.release(&stream);
+    CHECK_EQ(live_allocations(), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest cases[] = {
@@ -278,6 +310,7 @@ int main(void)
         cmocka_unit_test(test_batches__ahead_by_what_they_take),
         cmocka_unit_test(test_batches__failure_in_order),
         cmocka_unit_test(test_batches__released_early),
+        cmocka_unit_test(test_batches__forked),
     };
 
     return cmocka_run_group_tests(cases, NULL, NULL);
