@@ -145,7 +145,6 @@ __all__ = [
     "files",
     "functions",
     "jsonl",
-    "open",
     "parquet",
     "space",
     "webdataset",

@@ -76,7 +76,10 @@ class Database:
         return Table._open(self._root, name, version, branch)
 
     def drop_table(self, name, ignore_missing=False, **others):
-        """Remove a table with all its versions."""
+        """Remove a table with all its versions.
+
+        ignore_missing: it need not be there.
+        """
         check_options(others)
         if not isinstance(ignore_missing, bool):  # the second argument of LanceDB is a namespace
             raise TypeError(f"ignore_missing is True or False, not {ignore_missing!r}")

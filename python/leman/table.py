@@ -184,13 +184,17 @@ class Table(Versions, FilledColumns, Refills):
     ):
         """Read rows in order.
 
-        columns: names, and paths of nested fields (``"info.width"``); None reads all.
+        columns: names, and paths of nested fields: ``"info.width"`` gives the column ``info``, a
+            struct with that field alone. None reads all.
         where: a filter, as in SQL: ``"width > 100 and label is not null"``.
         limit, offset: at most `limit` of the rows that match, after leaving out `offset`.
         batch_size: rows per batch at most; batches of large rows are smaller.
         with_row_id: add the column ``_rowid``, for `take_ids()`.
+        with_row_address: add the column ``_rowaddr``, the number of the fragment and of the row in
+            it, which changes when files are compacted.
         version: read another version than that of the table: a number, a tag or a time.
         blobs: "descriptors" says where blobs are, "bytes" reads them.
+        threads: how many read ahead; None is one per processor, 1 reads when it is asked.
         """
         check_options(others)
         options = {
@@ -221,12 +225,12 @@ class Table(Versions, FilledColumns, Refills):
         return self._core.scan()
 
     def to_arrow(self, columns=None, where=None, **others):
-        """All rows as a ``pyarrow.Table``."""
+        """All rows as a ``pyarrow.Table``; `columns` and `where` as for ``scan()``."""
         check_options(others)
         return self.scan(columns, where).to_arrow()
 
     def to_pandas(self, columns=None, where=None, **others):
-        """All rows as a ``pandas.DataFrame``."""
+        """All rows as a ``pandas.DataFrame``; `columns` and `where` as for ``scan()``."""
         check_options(others)
         return self.scan(columns, where).to_pandas()
 
@@ -235,14 +239,16 @@ class Table(Versions, FilledColumns, Refills):
         return self.scan(limit=n).to_arrow()
 
     def count_rows(self, where=None, **others):
-        """How many rows there are, or match a filter."""
+        """How many rows there are, or match the filter `where`."""
         check_options(others)
         return self._core.count(check_where(where))
 
     def take(self, positions, columns=None, *, with_row_id=False, blobs="descriptors", **others):
-        """Read rows by their position in the table, in the order given.
+        """Read rows by their position in the table, in the order given, as a ``Batch``.
 
-        Positions count the rows that a scan gives; deleted rows have none.
+        positions: whole numbers in a list or an array; they count the rows that a scan gives, so
+            deleted rows have none. A row may be asked for twice.
+        columns, with_row_id, blobs: as for ``scan()``.
         """
         check_options(others)
         numbers = row_numbers(positions)
@@ -252,7 +258,11 @@ class Table(Versions, FilledColumns, Refills):
         return Batch(*pair)
 
     def take_ids(self, row_ids, columns=None, *, with_row_id=False, blobs="descriptors", **others):
-        """Read rows by row id, as ``scan(with_row_id=True)`` gives them, in the order given."""
+        """Read rows by row id, as ``scan(with_row_id=True)`` gives them, in the order given.
+
+        An id that no row has, as it was deleted, is a ``NotFoundError``.
+        columns, with_row_id, blobs: as for ``scan()``.
+        """
         check_options(others)
         numbers = row_numbers(row_ids)
         pair = self._core.take_ids(
