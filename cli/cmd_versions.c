@@ -4,6 +4,7 @@
 
 #include "json.h"
 #include "table.h"
+#include "value.h"
 
 /* As in ISO 8601, in UTC. */
 static const char *time_text(int64_t timestamp_us, char *text, size_t len)
@@ -39,6 +40,7 @@ static void print_json_list(const struct lmn_version_list *list)
 
 static void print_list(const struct lmn_version_list *list)
 {
+    struct text message = { 0 };
     char time[64];
 
     printf("%8s  %-20s  %-16s %12s %10s  %s\n", "version", "time", "operation", "rows", "fragments",
@@ -47,10 +49,14 @@ static void print_list(const struct lmn_version_list *list)
         const struct lmn_version_entry *entry = &list->entry[i];
 
         time_text(entry->timestamp_us, time, sizeof time);
-        printf("%8llu  %.19sZ  %-16s %12llu %10llu  %s\n", (unsigned long long)entry->version, time,
+        message.len = 0;
+        people_put_string(&message, entry->message);
+        text_put(&message, "\n", 1);
+        printf("%8llu  %.19sZ  %-16s %12llu %10llu  %s", (unsigned long long)entry->version, time,
                entry->operation, (unsigned long long)entry->row_count,
-               (unsigned long long)entry->fragment_count, entry->message);
+               (unsigned long long)entry->fragment_count, message.data);
     }
+    text_free(&message);
 }
 
 static enum lmn_status list_versions(struct lmn_table *table, bool json, struct lmn_error *err)

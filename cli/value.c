@@ -52,11 +52,11 @@ static void escape_put(struct text *text, uint32_t code)
         text_printf(text, "\\u%04x", code);
 }
 
-void json_put_string(struct text *text, const uint8_t *data, size_t len)
+/* Quotes and backslashes stay as they are unless it is for JSON. */
+static void put_escaped(struct text *text, const uint8_t *data, size_t len, bool json)
 {
     size_t from = 0; /* what lies before it is written */
 
-    text_put(text, "\"", 1);
     for (size_t at = 0, taken; at < len; at += taken) {
         uint32_t code = data[at];
         int width = 1;
@@ -64,7 +64,7 @@ void json_put_string(struct text *text, const uint8_t *data, size_t len)
         taken = 1;
         if (code >= 0x80)
             taken = utf8_next(data + at, len - at, &code, &width);
-        if (width >= 0 && is_plain(code))
+        if (width >= 0 && (is_plain(code) || (!json && (code == '"' || code == '\\'))))
             continue;
         text_put(text, data + from, at - from);
         if (width < 0)
@@ -74,7 +74,18 @@ void json_put_string(struct text *text, const uint8_t *data, size_t len)
         from = at + taken;
     }
     text_put(text, data + from, len - from);
+}
+
+void json_put_string(struct text *text, const uint8_t *data, size_t len)
+{
     text_put(text, "\"", 1);
+    put_escaped(text, data, len, true);
+    text_put(text, "\"", 1);
+}
+
+void people_put_string(struct text *text, const char *string)
+{
+    put_escaped(text, (const uint8_t *)string, strlen(string), false);
 }
 
 static int64_t load_int(const uint8_t *at, size_t width, bool is_signed)

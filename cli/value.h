@@ -44,6 +44,9 @@ const char *type_format(const char *name);
 /* Append a string in JSON's quotes. Bytes that are not UTF-8 become U+FFFD. */
 void json_put_string(struct text *text, const uint8_t *data, size_t len);
 
+/* Append a string as it is, but for what would move the cursor of a terminal or colour it. */
+void people_put_string(struct text *text, const char *string);
+
 /* Numbers are set to the right. */
 bool type_is_number(const struct ArrowSchema *schema);
 

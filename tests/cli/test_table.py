@@ -278,6 +278,11 @@ def test_upsert__without_a_key(leman, tmp_path, rows_file):
     fails(leman("upsert", tmp_path / "t", rows_file), 2, "key")
 
 
+def test_versions__messages_do_not_move_the_cursor(leman, path):
+    package.open(path).append(ROWS, message='two\nlines, "red": \x1b[31m \u009b é\\')
+    assert ok(leman("versions", path)).endswith('  two\\nlines, "red": \\u001b[31m \\u009b é\\\n')
+
+
 def test_versions(leman, path):
     package.open(path).append(ROWS, message="again")
     text = ok(leman("versions", path)).splitlines()
