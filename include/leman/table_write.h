@@ -74,6 +74,10 @@ struct lmn_assignment {
 /*
  * Set columns of the rows that match; `where` NULL is all of them. *count_out as above.
  *
+ * Rows are written anew, whole; or, where that writes less by a MiB or more, the columns that are
+ * set are written for all rows of the fragments that have some, and no other column is. Blobs that
+ * are set are always written with their rows.
+ *
  * LMN_E_INVALID  a wrong expression, or one whose type does not fit the column
  */
 LMN_API LMN_MUST_USE enum lmn_status lmn_table_update(struct lmn_table *table, const char *where,

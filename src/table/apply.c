@@ -179,24 +179,33 @@ static enum lmn_status merge(struct lmn__next *next, struct lmn__fragment_draft 
     return st == LMN_OK ? lmn__indices_drop_fields(next, err) : st;
 }
 
-/* Files of some fragments are other ones; deletions of others since are kept. */
+/*
+ * Files of some fragments are other ones; deletions of others since are kept. Where rows are set,
+ * these alone are others than before.
+ */
 static enum lmn_status replace(struct lmn__next *next, struct lmn__fragment_draft *draft,
                                struct lmn_error *err)
 {
     const struct lmn__change *change = next->change;
     uint64_t *id = lmn__arena_array(next->arena, change->replaced_count, sizeof *id);
-    enum lmn_status st = id != NULL ? LMN_OK : lmn__arena_fail(next->arena, "fragments", err);
+    enum lmn_status st = LMN_OK;
 
+    draft->updated = lmn__arena_array(next->arena, change->replaced_count, sizeof *draft->updated);
+    if (id == NULL || draft->updated == NULL)
+        st = lmn__arena_fail(next->arena, "fragments", err);
     for (uint64_t i = 0; st == LMN_OK && i < change->replaced_count; i++) {
-        struct lmn__pb_fragment fragment;
+        struct lmn__pb_fragment *fragment = &draft->updated[i];
 
         id[i] = change->replaced[i].id;
-        st = lmn__fragment_draft_current(next, draft, id[i], &fragment, err);
-        fragment.files = change->replaced[i].files;
+        st = lmn__fragment_draft_current(next, draft, id[i], fragment, err);
+        fragment->files = change->replaced[i].files;
+        if (st == LMN_OK && change->kind == LMN__CHANGE_SET)
+            st = lmn__fragment_draft_stamp(next, &change->touched[i], fragment, err);
+        else if (st == LMN_OK)
+            st = lmn__fragment_draft_number(next, fragment, true, err);
         if (st == LMN_OK)
-            st = lmn__fragment_draft_number(next, &fragment, true, err);
-        if (st == LMN_OK)
-            st = lmn__fragment_draft_put(next, draft, &fragment, err);
+            st = lmn__fragment_draft_put(next, draft, fragment, err);
+        draft->updated_count++;
     }
     if (st != LMN_OK)
         return st;
@@ -259,6 +268,7 @@ static enum lmn_status make_fragments(struct lmn__next *next, struct lmn__fragme
     case LMN__CHANGE_REWRITE:
         return rewrite(next, draft, err);
     case LMN__CHANGE_REPLACE:
+    case LMN__CHANGE_SET:
         return replace(next, draft, err);
     case LMN__CHANGE_RESTORE:
         break;

@@ -11,6 +11,7 @@
  *                                                                             columns that it has
  *                                                                             are others
  *   delete, move   append, other rows   the same rows, or moved fragments     overwrite, restore
+ *   set            append, other rows   the same rows, or files; project      overwrite, restore
  *   merge          index                all else                              overwrite, restore
  *   project        what keeps a schema  merge, project, config                overwrite, restore
  *   rewrite        other fragments      the same fragments                    overwrite, restore
@@ -29,6 +30,7 @@ enum lmn__change_kind {
     LMN__CHANGE_OVERWRITE, /* `added`, `fields` */
     LMN__CHANGE_DELETE,    /* `touched` */
     LMN__CHANGE_MOVE,      /* update of rows: `touched` loses them, `added` has them again */
+    LMN__CHANGE_SET,       /* update of columns: `replaced` fragments, `touched` rows of each */
     LMN__CHANGE_MERGE,     /* `replaced` (all fragments), `fields` */
     LMN__CHANGE_PROJECT,   /* `fields` */
     LMN__CHANGE_REWRITE,   /* `group` */
@@ -36,7 +38,7 @@ enum lmn__change_kind {
     LMN__CHANGE_RESTORE    /* `restored_version` */
 };
 
-/* Rows that a change deletes from a fragment. */
+/* Rows that a change deletes from a fragment, or sets in it. */
 struct lmn__touched {
     uint64_t fragment_id;
     struct lmn__deletion rows; /* those of this change alone; bits in env's memory */
@@ -65,13 +67,13 @@ struct lmn__change {
     uint64_t added_count;
     struct lmn__touched *touched;
     uint64_t touched_count;
-    struct lmn__pb_fragment *replaced; /* MERGE: every fragment; REPLACE: those with another file */
+    struct lmn__pb_fragment *replaced; /* MERGE: all; REPLACE, SET: those with another file */
     uint64_t replaced_count;
     const struct lmn__rewrite_group *group;
     uint64_t group_count;
     const struct lmn__pb_list *fields;          /* struct lmn__pb_schema_field */
     const struct lmn__pb_list *schema_metadata; /* OVERWRITE; struct lmn__pb_entry */
-    struct lmn__pb_u64s fields_modified;        /* MOVE, REPLACE: ids of fields with other values */
+    struct lmn__pb_u64s fields_modified; /* MOVE, SET, REPLACE: ids of fields with other values */
     uint64_t inputs_version;  /* REPLACE: the version that filled cells were computed from, which
                                  the transaction says; 0: they are not such cells */
     const char *predicate;    /* DELETE */

@@ -37,9 +37,10 @@ static const char *const other_name[OTHER_COUNT] = {
 static const char verdict[][OTHER_COUNT + 1] = {
     [LMN__CHANGE_APPEND] = "yy-yyy-yyyyy-yy-", /* apply.c looks at the schema */
     [LMN__CHANGE_OVERWRITE] = "yyyyyyyyyyyyyyyy", [LMN__CHANGE_DELETE] = "yy-yya-yyyyy-yy-",
-    [LMN__CHANGE_MOVE] = "yy-yya-yyyyy-yy-",      [LMN__CHANGE_MERGE] = "aa-yaa-yaaaa-yy-",
-    [LMN__CHANGE_PROJECT] = "yy-yya-yyaay-yy-",   [LMN__CHANGE_REWRITE] = "yy-yya-yyayy-yy-",
-    [LMN__CHANGE_REPLACE] = "yy-yya-yyayy-yy-",   [LMN__CHANGE_RESTORE] = "yyyyyyyyyyyyyyyy",
+    [LMN__CHANGE_MOVE] = "yy-yya-yyyyy-yy-",      [LMN__CHANGE_SET] = "yy-yya-yyayy-yy-",
+    [LMN__CHANGE_MERGE] = "aa-yaa-yaaaa-yy-",     [LMN__CHANGE_PROJECT] = "yy-yya-yyaay-yy-",
+    [LMN__CHANGE_REWRITE] = "yy-yya-yyayy-yy-",   [LMN__CHANGE_REPLACE] = "yy-yya-yyayy-yy-",
+    [LMN__CHANGE_RESTORE] = "yyyyyyyyyyyyyyyy",
 };
 
 static enum other kind_of(const struct lmn__pb_transaction *transaction)

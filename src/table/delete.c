@@ -1,35 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <leman/table_scan.h>
 #include <leman/table_write.h>
 
 #include "base/error.h"
 #include "table/change.h"
 #include "table/touched.h"
-
-/* The addresses of all rows of the table's version that match. */
-static enum lmn_status find_rows(struct lmn_table *table, const char *where,
-                                 struct lmn__touched_set *set, struct lmn_error *err)
-{
-    static const char *const none[] = { NULL };
-    struct lmn_scan_options options = { .column = none, .where = where, .with_row_address = true };
-    struct ArrowArrayStream stream;
-    struct ArrowArray batch;
-    enum lmn_status st = lmn_table_scan(table, &options, &stream, err);
-
-    if (st != LMN_OK)
-        return st;
-    while ((st = lmn_table_scan_next(&stream, &batch, err)) == LMN_OK && batch.release != NULL) {
-        const struct ArrowArray *address = batch.children[0];
-
-        st = lmn__touched_add(set, (const uint64_t *)address->buffers[1] + address->offset,
-                              (uint64_t)address->length, err);
-        batch.release(&batch);
-        if (st != LMN_OK)
-            break;
-    }
-    stream.release(&stream);
-    return st;
-}
 
 struct delete
 {
@@ -50,7 +24,7 @@ static enum lmn_status attempt_delete(void *context, bool *again_out, struct lmn
     if (st == LMN_OK)
         st = lmn__table_new(table->store, manifest, &pinned, err);
     if (st == LMN_OK)
-        st = find_rows(pinned, delete->where, &set, err);
+        st = lmn__touched_find(&set, pinned, delete->where, err);
     if (st == LMN_OK && set.row_count != 0) {
         struct lmn__change change = { .kind = LMN__CHANGE_DELETE,
                                       .read_version = manifest->pb.version,

@@ -75,6 +75,16 @@ LMN_MUST_USE enum lmn_status lmn__fragment_draft_check(struct lmn__next *next,
                                                        const struct lmn__fragment_draft *draft,
                                                        uint64_t id, struct lmn_error *err);
 
+/*
+ * The rows of `touched`, which stay in their fragment, are of the next version.
+ *
+ * LMN_E_CONFLICT  one of them is deleted
+ */
+LMN_MUST_USE enum lmn_status lmn__fragment_draft_stamp(struct lmn__next *next,
+                                                       const struct lmn__touched *touched,
+                                                       struct lmn__pb_fragment *fragment,
+                                                       struct lmn_error *err);
+
 /* Delete the rows that the change touches; a fragment without live rows goes. */
 LMN_MUST_USE enum lmn_status lmn__fragment_draft_touch(struct lmn__next *next,
                                                        struct lmn__fragment_draft *draft,

@@ -5,6 +5,7 @@
  */
 #include "table/deletion.h"
 #include "table/fragment_draft.h"
+#include "table/row_ids.h"
 
 static enum lmn_status read_deletion(struct lmn__next *next,
                                      const struct lmn__pb_fragment *fragment,
@@ -39,6 +40,47 @@ static enum lmn_status unite_rows(struct lmn__next *next, const struct lmn__touc
         st = lmn__deletion_reserve(deletion_out, next->env, fragment->row_count, err);
     if (st == LMN_OK && lmn__deletion_unite(deletion_out, &touched->rows))
         st = lmn__fragment_overtaken(next, fragment->id, "changed in the same rows", err);
+    return st;
+}
+
+/* The version that changed each row of a fragment last; 1 where it does not say. */
+static enum lmn_status stamp_rows(struct lmn__next *next, const struct lmn__deletion *rows,
+                                  struct lmn__pb_fragment *fragment, struct lmn_error *err)
+{
+    struct lmn__row_versions before = { 0 };
+    uint64_t count = fragment->row_count;
+    uint64_t *version = lmn__calloc(next->env, count + 1, sizeof *version);
+    struct lmn__buf buf;
+    enum lmn_status st = LMN_OK;
+
+    if (version == NULL)
+        return lmn__no_memory(err, "versions of rows", count * sizeof *version);
+    if (fragment->updated_at.data != NULL)
+        st = lmn__row_versions_read(fragment->updated_at, count, next->arena, &before, err);
+    for (uint64_t i = 0; st == LMN_OK && i < count; i++) {
+        version[i] = before.run_count != 0 ? lmn__row_versions_get(&before, i) : 1;
+        if (lmn__deletion_has(rows, i))
+            version[i] = next->pb.version;
+    }
+    if (st == LMN_OK) {
+        lmn__buf_init(&buf, next->env, 0);
+        lmn__row_versions_write(version, count, &buf);
+        st = lmn__arena_keep(next->arena, &buf, "versions of rows", &fragment->updated_at, err);
+    }
+    lmn__free(next->env, version);
+    return st;
+}
+
+enum lmn_status lmn__fragment_draft_stamp(struct lmn__next *next,
+                                          const struct lmn__touched *touched,
+                                          struct lmn__pb_fragment *fragment, struct lmn_error *err)
+{
+    struct lmn__deletion deletion = { 0 };
+    enum lmn_status st = unite_rows(next, touched, fragment, &deletion, err);
+
+    lmn__deletion_deinit(&deletion, next->env);
+    if (st == LMN_OK && (next->pb.reader_flags & LMN__FLAG_STABLE_ROW_IDS) != 0)
+        st = stamp_rows(next, &touched->rows, fragment, err);
     return st;
 }
 

@@ -5,6 +5,8 @@
  */
 #include "table/touched.h"
 
+#include <leman/table_scan.h>
+
 #include "base/error.h"
 #include "base/hash.h"
 
@@ -121,6 +123,30 @@ enum lmn_status lmn__touched_add(struct lmn__touched_set *set, const uint64_t *a
         if (st == LMN_OK)
             set->row_count += lmn__deletion_add(&touched->rows, row);
     }
+    return st;
+}
+
+enum lmn_status lmn__touched_find(struct lmn__touched_set *set, struct lmn_table *table,
+                                  const char *where, struct lmn_error *err)
+{
+    static const char *const none[] = { NULL };
+    struct lmn_scan_options options = { .column = none, .where = where, .with_row_address = true };
+    struct ArrowArrayStream stream;
+    struct ArrowArray batch;
+    enum lmn_status st = lmn_table_scan(table, &options, &stream, err);
+
+    if (st != LMN_OK)
+        return st;
+    while ((st = lmn_table_scan_next(&stream, &batch, err)) == LMN_OK && batch.release != NULL) {
+        const struct ArrowArray *address = batch.children[0];
+
+        st = lmn__touched_add(set, (const uint64_t *)address->buffers[1] + address->offset,
+                              (uint64_t)address->length, err);
+        batch.release(&batch);
+        if (st != LMN_OK)
+            break;
+    }
+    stream.release(&stream);
     return st;
 }
 

@@ -30,6 +30,13 @@ void lmn__touched_deinit(struct lmn__touched_set *set);
 LMN_MUST_USE enum lmn_status lmn__touched_add(struct lmn__touched_set *set, const uint64_t *address,
                                               uint64_t count, struct lmn_error *err);
 
+/*
+ * Add the rows of a table that match `where`; NULL: all. `table` stands at the set's version.
+ */
+LMN_MUST_USE enum lmn_status lmn__touched_find(struct lmn__touched_set *set,
+                                               struct lmn_table *table, const char *where,
+                                               struct lmn_error *err);
+
 /* Is a row in the set? */
 bool lmn__touched_has(const struct lmn__touched_set *set, uint64_t address);
 

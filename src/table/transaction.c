@@ -137,6 +137,7 @@ static enum lmn_status set_rows(struct lmn__next *next, struct lmn__pb_list upda
         transaction->update->removed = removed;
         transaction->update->added = added;
         transaction->update->fields_modified = change->fields_modified;
+        transaction->update->mode = change->kind == LMN__CHANGE_SET;
     }
     return LMN_OK;
 }
@@ -211,6 +212,7 @@ enum lmn_status lmn__transaction_build(struct lmn__next *next, struct lmn__pb_fr
     case LMN__CHANGE_APPEND:
     case LMN__CHANGE_DELETE:
     case LMN__CHANGE_MOVE:
+    case LMN__CHANGE_SET:
         return set_rows(next, (struct lmn__pb_list){ updated, updated_count },
                         (struct lmn__pb_u64s){ removed, removed_count }, err);
     case LMN__CHANGE_OVERWRITE:

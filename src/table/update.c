@@ -6,12 +6,14 @@
 #include "base/error.h"
 #include "expr/expr.h"
 #include "table/move.h"
+#include "table/set_columns.h"
 #include "table/table_fields.h"
 
 /* An update while it is made on one version. */
 struct update {
     struct lmn_env *env;
     struct lmn__manifest *manifest;
+    struct lmn__set_columns set;
     struct lmn__move move;
     struct lmn__conform conform;
     struct ArrowArrayStream stream;
@@ -47,6 +49,24 @@ static enum lmn_blob_mode blobs_of(const struct update *update, const struct req
     return LMN_BLOB_EITHER;
 }
 
+/* The fragments that have rows to move, if that is known. */
+static enum lmn_status list_fragments(struct update *update, struct lmn_scan_options *options,
+                                      struct lmn_error *err)
+{
+    const struct lmn__touched_set *touched = &update->set.touched;
+    uint64_t *id = lmn__arena_array(&update->move.arena, touched->count, sizeof *id);
+
+    if (!update->set.searched)
+        return LMN_OK;
+    if (id == NULL)
+        return lmn__arena_fail(&update->move.arena, "a list of fragments", err);
+    for (uint64_t i = 0; i < touched->count; i++)
+        id[i] = touched->item[i].fragment_id;
+    options->fragment = id;
+    options->fragment_count = touched->count;
+    return LMN_OK;
+}
+
 /* All columns of the table with ids and addresses. */
 static enum lmn_status open_scan(struct update *update, struct lmn_table *pinned,
                                  const struct request *request, struct lmn_error *err)
@@ -64,7 +84,9 @@ static enum lmn_status open_scan(struct update *update, struct lmn_table *pinned
         return lmn__arena_fail(&update->move.arena, "a list of columns", err);
     for (const struct lmn__node *node = schema->top; node != NULL; node = node->next)
         name[options.column_count++] = node->name;
-    st = lmn_table_scan(pinned, &options, &update->stream, err);
+    st = list_fragments(update, &options, err);
+    if (st == LMN_OK)
+        st = lmn_table_scan(pinned, &options, &update->stream, err);
     if (st == LMN_OK && update->stream.get_schema(&update->stream, &update->schema) != 0)
         st = lmn__no_memory(err, "a schema", 0);
     return st;
@@ -168,7 +190,27 @@ static void update_deinit(struct update *update)
         update->schema.release(&update->schema);
     if (update->conform.env != NULL)
         lmn__conform_deinit(&update->conform);
+    lmn__set_columns_deinit(&update->set);
     lmn__move_deinit(&update->move);
+}
+
+/* Write the rows that match anew. */
+static enum lmn_status move_rows(struct update *update, struct lmn_table *pinned,
+                                 const struct request *request, bool *again_out,
+                                 struct lmn_error *err)
+{
+    struct ArrowArray batch;
+    enum lmn_status st = open_scan(update, pinned, request, err);
+
+    if (st == LMN_OK)
+        st = bind_all(update, request->assignment, request->assignment_count, err);
+    while (st == LMN_OK && (st = lmn_table_scan_next(&update->stream, &batch, err)) == LMN_OK &&
+           batch.release != NULL) {
+        st = move_batch(update, &batch, err);
+        batch.release(&batch);
+    }
+    return st == LMN_OK ? lmn__move_commit(&update->move, update->modified, false, again_out, err)
+                        : st;
 }
 
 static enum lmn_status attempt_update(void *context, bool *again_out, struct lmn_error *err)
@@ -176,24 +218,21 @@ static enum lmn_status attempt_update(void *context, bool *again_out, struct lmn
     struct request *request = context;
     struct lmn_table *table = request->table, *pinned = NULL;
     struct update update = { .env = table->env, .manifest = lmn__table_manifest(table) };
-    struct ArrowArray batch;
+    bool in_place = false;
     enum lmn_status st = lmn__manifest_check_writable(update.manifest, err);
 
     lmn__move_init(&update.move, table, update.manifest, &defaults);
+    lmn__set_columns_init(&update.set, table, update.manifest, request->assignment,
+                          request->assignment_count);
     if (st == LMN_OK)
         st = lmn__table_new(table->store, update.manifest, &pinned, err);
     if (st == LMN_OK)
-        st = open_scan(&update, pinned, request, err);
-    if (st == LMN_OK)
-        st = bind_all(&update, request->assignment, request->assignment_count, err);
-    while (st == LMN_OK && (st = lmn_table_scan_next(&update.stream, &batch, err)) == LMN_OK &&
-           batch.release != NULL) {
-        st = move_batch(&update, &batch, err);
-        batch.release(&batch);
-    }
-    request->count = update.move.count;
-    if (st == LMN_OK)
-        st = lmn__move_commit(&update.move, update.modified, false, again_out, err);
+        st = lmn__set_columns_choose(&update.set, pinned, request->where, &in_place, err);
+    if (st == LMN_OK && in_place)
+        st = lmn__set_columns_commit(&update.set, again_out, err);
+    else if (st == LMN_OK && !(update.set.searched && update.set.touched.row_count == 0))
+        st = move_rows(&update, pinned, request, again_out, err);
+    request->count = in_place ? update.set.touched.row_count : update.move.count;
     update_deinit(&update);
     lmn_table_release(pinned);
     lmn__manifest_release(update.manifest);

@@ -67,6 +67,21 @@ static void make_base(struct lmn_store *store)
     lmn_table_release(table);
 }
 
+/* Two fragments of rows that are not worth moving, and a deleted one. */
+static void make_wide(struct lmn_store *store)
+{
+    const struct lmn_write_options options = { .unsynced = true, .fragment_rows_max = 3 };
+    struct keyed_row row[6];
+    struct lmn_table *table;
+    struct lmn_error err;
+
+    for (unsigned i = 0; i < 6; i++)
+        row[i] = (struct keyed_row){ i + 1, i, keyed_wide_name(i) };
+    table = keyed_table(store, row, 6, &options);
+    CHECK_STATUS(lmn_table_delete(table, "id = 5", NULL, &err), LMN_OK, &err);
+    lmn_table_release(table);
+}
+
 static void make_golden(struct lmn_store *store)
 {
     struct lmn_error err;
@@ -403,6 +418,16 @@ static enum lmn_status run_read_group(struct lmn_store *store, struct lmn_error 
 }
 
 /* One fragment goes as a whole, another loses a row. */
+static enum lmn_status run_set_columns(struct lmn_store *store, struct lmn_error *err)
+{
+    static const struct lmn_assignment more = { "value", "value + 100" };
+    struct lmn_table *table = open_newest(store);
+    enum lmn_status st = lmn_table_update(table, "id <> 2", &more, 1, NULL, err);
+
+    lmn_table_release(table);
+    return st;
+}
+
 static enum lmn_status run_delete_fragment(struct lmn_store *store, struct lmn_error *err)
 {
     struct lmn_table *table = open_newest(store);
@@ -500,6 +525,7 @@ CRASH_TEST(rename, make_base)
 CRASH_TEST(widen, make_base)
 CRASH_TEST(read_group, make_base)
 CRASH_TEST(delete_fragment, make_base)
+CRASH_TEST(set_columns, make_wide)
 CRASH_TEST(restore, make_base)
 CRASH_TEST(tag, make_base)
 CRASH_TEST(move_tag, make_base)
@@ -628,6 +654,7 @@ int main(void)
         CASE(widen),
         CASE(read_group),
         CASE(delete_fragment),
+        CASE(set_columns),
         CASE(restore),
         CASE(tag),
         CASE(move_tag),

@@ -8,6 +8,7 @@ it and with each other. A failure names its seed: LEMAN_SEED=17 runs that sequen
 import datetime
 import os
 import random
+import shutil
 
 import lance
 import leman
@@ -26,13 +27,16 @@ SCHEMA = pa.schema(
 
 
 class Sequence:
+    schema = SCHEMA
+
     def __init__(self, seed, path):
         self.random = random.Random(seed)
         self.path = path
         self.rows = {}  # by id
         self.next_id = 0
-        self.columns = [field.name for field in SCHEMA]
+        self.columns = [field.name for field in self.schema]
         self.log = []
+        self.in_place = 0  # our updates that left the rows where they were
 
     def make_rows(self, ids):
         r = self.random
@@ -48,7 +52,7 @@ class Sequence:
         ]
 
     def table_of(self, rows):
-        fields = [field for field in SCHEMA if field.name in self.columns]
+        fields = [field for field in self.schema if field.name in self.columns]
         return pa.Table.from_pylist(rows, pa.schema(fields))
 
     def fresh_rows(self):
@@ -108,7 +112,10 @@ class Sequence:
         low = self.random.randrange(-50, 50)
         where = f"x > {low}"
         if ours:
-            leman.open(self.path).update(where, {"x": "x - 60"}, values={"text": "set"})
+            table = leman.open(self.path)
+            if table.update(where, {"x": "x - 60"}, values={"text": "set"}):
+                made = lance.dataset(self.path).read_transaction(table.version)
+                self.in_place += made.operation.update_mode == "rewrite_columns"
         else:
             lance.dataset(self.path).update({"x": "x - 60", "text": "'set'"}, where=where)
         for row in self.rows.values():
@@ -153,7 +160,7 @@ class Sequence:
             row[name] = None if row["x"] is None else row["x"] * 2
 
     def drop_column(self, ours):
-        spare = [name for name in self.columns if name not in ("id", "x", "text")]
+        spare = [name for name in self.columns if name not in ("id", "x", "text", "pad")]
         if not spare:
             return
         name = self.random.choice(spare)
@@ -200,7 +207,7 @@ class Sequence:
                     assert found[i][name] == row.get(name)
 
     def added(self):
-        return [name for name in self.columns if name not in SCHEMA.names]
+        return [name for name in self.columns if name not in self.schema.names]
 
     def run(self):
         steps = ["append", "append", "delete", "update", "upsert", "upsert_some_columns", "restore"]
@@ -292,7 +299,27 @@ class IndexedSequence(Sequence):
         lance.dataset(self.path).validate()
 
 
+class Wide:
+    """Rows that are not worth moving for a number: our updates write the columns that they set."""
+
+    schema = SCHEMA.append(pa.field("pad", pa.binary()))
+
+    def make_rows(self, ids):
+        rows = super().make_rows(ids)
+        return [row | {"pad": self.random.randbytes(100_000)} for row in rows]
+
+
+class WideSequence(Wide, Sequence):
+    pass
+
+
+class WideIndexedSequence(Wide, IndexedSequence):
+    pass
+
+
 def run_seeds(seeds, folder, kind=Sequence):
+    """How many updates wrote columns in place."""
+    in_place = 0
     if "LEMAN_SEED" in os.environ:
         seeds = [int(os.environ["LEMAN_SEED"])]
     for seed in seeds:
@@ -302,6 +329,9 @@ def run_seeds(seeds, folder, kind=Sequence):
         except BaseException as error:
             error.add_note(f"seed {seed}: {', '.join(sequence.log)}")
             raise
+        in_place += sequence.in_place
+        shutil.rmtree(sequence.path)
+    return in_place
 
 
 @pytest.mark.parametrize("part", range(4))
@@ -314,8 +344,15 @@ def test_indices_agree_after_each_operation(part, tmp_path):
     run_seeds(range(part * 20, part * 20 + 20), tmp_path, IndexedSequence)
 
 
+@pytest.mark.parametrize("kind", [WideSequence, WideIndexedSequence])
+def test_columns_that_are_set_in_place(kind, tmp_path):
+    assert run_seeds(range(300, 315), tmp_path, kind) > 0
+
+
 @pytest.mark.soak
 def test_both_agree_for_long(tmp_path):
     count = int(3000 * float(os.environ.get("SOAK") or 1))
     run_seeds(range(1000, 1000 + count), tmp_path)
     run_seeds(range(9000, 9000 + count // 3), tmp_path, IndexedSequence)
+    run_seeds(range(5000, 5000 + count // 20), tmp_path, WideSequence)
+    run_seeds(range(7000, 7000 + count // 20), tmp_path, WideIndexedSequence)

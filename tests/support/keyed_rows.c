@@ -91,6 +91,18 @@ struct lmn_table *keyed_table(struct lmn_store *store, const struct keyed_row *r
     return table;
 }
 
+const char *keyed_wide_name(unsigned i)
+{
+    static char name[KEYED_WIDE_NAMES][KEYED_WIDE_BYTES + 1];
+    uint64_t dice = i + 1;
+
+    for (size_t k = 0; name[i][KEYED_WIDE_BYTES - 1] == '\0' && k < KEYED_WIDE_BYTES; k++) {
+        dice = dice * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+        name[i][k] = (char)(' ' + (dice >> 33) % 95);
+    }
+    return name[i];
+}
+
 static int64_t number_at(const struct ArrowArrayView *view, int64_t i)
 {
     return ArrowArrayViewIsNull(view, i) ? KEYED_NULL : ArrowArrayViewGetIntUnsafe(view, i);

@@ -35,6 +35,10 @@ void keyed_stream(unsigned columns, const struct keyed_row *row, uint64_t count,
 struct lmn_table *keyed_table(struct lmn_store *store, const struct keyed_row *row, uint64_t count,
                               const struct lmn_write_options *options);
 
+/* A long name that does not compress, number `i` of those that there are. */
+enum { KEYED_WIDE_BYTES = 640 << 10, KEYED_WIDE_NAMES = 9 };
+const char *keyed_wide_name(unsigned i);
+
 /* Does the version hold these rows and no others, in any order? */
 void keyed_check(struct lmn_table *table, const struct keyed_row *row, uint64_t count);
 

@@ -49,9 +49,9 @@ static enum lmn__fault_action intervene(void *context, enum lmn__store_op op, co
     return LMN__FAULT_NONE;
 }
 
-/* A table of base_row whose next commit is overtaken. */
-static struct lmn_table *make_table(struct meanwhile *meanwhile,
-                                    void (*others)(struct lmn_table *table))
+/* A table whose next commit is overtaken. */
+static struct lmn_table *make_table_of(const struct keyed_row *row, struct meanwhile *meanwhile,
+                                       void (*others)(struct lmn_table *table))
 {
     struct lmn_store *store;
     struct lmn_table *table;
@@ -60,12 +60,18 @@ static struct lmn_table *make_table(struct meanwhile *meanwhile,
     *meanwhile = (struct meanwhile){ .inner = test_store_memory(),
                                      .op = LMN__OP_LINK,
                                      .folder = "_versions/" };
-    lmn_table_release(keyed_table(meanwhile->inner, base_row, BASE_ROWS, NULL));
+    lmn_table_release(keyed_table(meanwhile->inner, row, BASE_ROWS, NULL));
     CHECK_OK(lmn__store_open_fault(meanwhile->inner, intervene, meanwhile, &store, &err));
     CHECK_STATUS(lmn_table_open(store, NULL, &table, &err), LMN_OK, &err);
     lmn_store_release(store);
     meanwhile->others = others;
     return table;
+}
+
+static struct lmn_table *make_table(struct meanwhile *meanwhile,
+                                    void (*others)(struct lmn_table *table))
+{
+    return make_table_of(base_row, meanwhile, others);
 }
 
 static void free_table(struct lmn_table *table, struct meanwhile *meanwhile)
@@ -402,6 +408,136 @@ static void test_overtaken__overwrite_of_a_version_that_is_gone(void **state)
     free_table(table, &meanwhile);
 }
 
+/* Rows that are not worth moving: updates of many write the column that they set. */
+static void make_wide(struct keyed_row *row)
+{
+    for (unsigned i = 0; i < BASE_ROWS; i++) {
+        row[i] = base_row[i];
+        row[i].name = keyed_wide_name(i);
+    }
+}
+
+static void raise_all(struct lmn_table *table)
+{
+    static const struct lmn_assignment more = { "value", "value + 1" };
+    struct lmn_error err;
+
+    CHECK_STATUS(lmn_table_update(table, NULL, &more, 1, NULL, &err), LMN_OK, &err);
+}
+
+static void add_nulls(struct lmn_table *table)
+{
+    struct lmn_error err;
+
+    CHECK_STATUS(column_add_nulls(table, "more", &err), LMN_OK, &err);
+}
+
+static void compact(struct lmn_table *table)
+{
+    struct lmn_error err;
+
+    append_five(table);
+    CHECK_STATUS(lmn_table_compact(table, NULL, NULL, &err), LMN_OK, &err);
+}
+
+/* Updates of a column in its place; the values are those of rows 1 to 5, 0 of none. */
+static const struct {
+    void (*others)(struct lmn_table *table);
+    const char *where;
+    uint64_t count;
+    int64_t value[BASE_ROWS + 1];
+    uint64_t files; /* that are begun: 2 when it is made again */
+} set_cases[] = {
+    { append_five, NULL, 4, { 1010, 1020, 1030, 1040, 50 }, 1 },
+    { delete_two, "id <> 2", 3, { 1010, 0, 1030, 1040, 0 }, 1 },
+    { delete_two, NULL, 3, { 1010, 0, 1030, 1040, 0 }, 2 },
+    { update_two, "id <> 2", 3, { 1010, 21, 1030, 1040, 0 }, 1 },
+    { update_two, NULL, 4, { 1010, 1021, 1030, 1040, 0 }, 3 },
+    { update_two, "value <> 21", 3, { 1010, 21, 1030, 1040, 0 }, 2 },
+    { raise_all, NULL, 4, { 1011, 1021, 1031, 1041, 0 }, 2 },
+    { raise_all, "value < 41", 3, { 1011, 1021, 1031, 41, 0 }, 2 },
+    { compact, NULL, 5, { 1010, 1020, 1030, 1040, 1050 }, 2 },
+    { add_nulls, NULL, 4, { 1010, 1020, 1030, 1040, 0 }, 2 },
+};
+
+static void test_overtaken__columns_are_set_in_every_row_once(void **state)
+{
+    static const struct lmn_assignment more = { "value", "value + 1000" };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof set_cases / sizeof set_cases[0]; i++) {
+        struct keyed_row row[BASE_ROWS + 1] = { [BASE_ROWS] = { 5, 50, "five" } };
+        struct meanwhile meanwhile;
+        struct lmn_table *table;
+        struct lmn_error err;
+        uint64_t count, left = 0;
+
+        make_wide(row);
+        table = make_table_of(row, &meanwhile, set_cases[i].others);
+        CHECK_STATUS(lmn_table_update(table, set_cases[i].where, &more, 1, &count, &err), LMN_OK,
+                     &err);
+        CHECK_EQ(count, set_cases[i].count);
+        CHECK_EQ(meanwhile.files, set_cases[i].files);
+        for (unsigned k = 0; k <= BASE_ROWS; k++) {
+            row[left] = row[k];
+            row[left].value = set_cases[i].value[k];
+            left += row[left].value != 0;
+        }
+        keyed_check(table, row, left);
+        free_table(table, &meanwhile);
+    }
+}
+
+/* Others set values in place: what was read of them has changed, though no row has moved. */
+static void test_overtaken__columns_set_in_place_are_seen(void **state)
+{
+    static const struct lmn_assignment more = { "value", "value + 1000" };
+    struct keyed_row row[BASE_ROWS];
+    struct meanwhile meanwhile;
+    struct lmn_table *table;
+    struct lmn_error err;
+    uint64_t count;
+
+    (void)state;
+    make_wide(row);
+    table = make_table_of(row, &meanwhile, raise_all);
+    CHECK_STATUS(lmn_table_delete(table, "value = 20 or value = 31", &count, &err), LMN_OK, &err);
+    CHECK_EQ(count, 1);
+    free_table(table, &meanwhile);
+
+    table = make_table_of(row, &meanwhile, raise_all);
+    CHECK_STATUS(lmn_table_update(table, "id = 1", &more, 1, &count, &err), LMN_OK, &err);
+    CHECK_EQ(count, 1);
+    for (unsigned i = 0; i < BASE_ROWS; i++)
+        row[i].value += i == 0 ? 1001 : 1;
+    keyed_check(table, row, BASE_ROWS);
+    free_table(table, &meanwhile);
+}
+
+static void drop_value(struct lmn_table *table)
+{
+    static const char *const value[] = { "value" };
+    struct lmn_error err;
+
+    CHECK_STATUS(lmn_table_drop_columns(table, value, 1, &err), LMN_OK, &err);
+}
+
+static void test_overtaken__a_column_that_is_gone_is_not_set(void **state)
+{
+    static const struct lmn_assignment more = { "value", "value + 1000" };
+    struct keyed_row row[BASE_ROWS];
+    struct meanwhile meanwhile;
+    struct lmn_table *table;
+    struct lmn_error err;
+
+    (void)state;
+    make_wide(row);
+    table = make_table_of(row, &meanwhile, drop_value);
+    CHECK_STATUS(lmn_table_update(table, NULL, &more, 1, NULL, &err), LMN_E_NOT_FOUND, &err);
+    CHECK_EQ(test_store_count(meanwhile.inner, "data"), 1);
+    free_table(table, &meanwhile);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -417,6 +553,9 @@ int main(void)
         cmocka_unit_test(test_overtaken__a_handle_stays_at_the_later_of_its_commits),
         cmocka_unit_test(test_overtaken__no_restore_of_what_is_cleaned_up),
         cmocka_unit_test(test_overtaken__overwrite_of_a_version_that_is_gone),
+        cmocka_unit_test(test_overtaken__columns_are_set_in_every_row_once),
+        cmocka_unit_test(test_overtaken__columns_set_in_place_are_seen),
+        cmocka_unit_test(test_overtaken__a_column_that_is_gone_is_not_set),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

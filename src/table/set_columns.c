@@ -1,0 +1,531 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Whether it is worth it is found out in steps, from cheap to dear:
+ *
+ *   1. the table is small: no
+ *   2. the columns that are set are half of a row or more, in the first fragment: no
+ *   3. search the rows: what is written for the fragments that have some, against these rows
+ *
+ * A file that loses columns keeps its bytes; their fields become -2 in the manifest, so that nobody
+ * finds them there.
+ */
+#include "table/set_columns.h"
+
+#include "arrow/compose.h"
+#include "arrow/gather.h"
+#include "base/error.h"
+#include "base/math.h"
+#include "expr/expr.h"
+#include "table/fill_rows.h"
+#include "table/fragment_columns.h"
+#include "table/fragment_writer.h"
+#include "table/table_fields.h"
+
+/* What is saved at least: below it one more file in each fragment costs more than bytes. */
+static const uint64_t saved_bytes_min = 1 << 20;
+
+/*
+ * Rows that are set get another stamp than their neighbours, and stamps are runs in the manifest,
+ * of 16 bytes, which every commit after this one writes again: 256 of them, say.
+ */
+static const double stamp_bytes = 16 * 256;
+
+void lmn__set_columns_init(struct lmn__set_columns *set, struct lmn_table *table,
+                           struct lmn__manifest *manifest, const struct lmn_assignment *assignment,
+                           uint32_t count)
+{
+    *set = (struct lmn__set_columns){
+        .table = table, .manifest = manifest, .assignment = assignment, .count = count
+    };
+    lmn__arena_init(&set->arena, table->env, 0);
+    lmn__touched_init(&set->touched, table->env, manifest);
+}
+
+static struct lmn__pb_data_file *last_file(const struct lmn__pb_fragment *fragment)
+{
+    return (struct lmn__pb_data_file *)fragment->files.item + fragment->files.count - 1;
+}
+
+void lmn__set_columns_deinit(struct lmn__set_columns *set)
+{
+    for (uint64_t i = 0; i < set->written; i++) {
+        const struct lmn__pb_fragment written = { .files = { last_file(&set->change.replaced[i]),
+                                                             1 } };
+
+        lmn__fragments_remove(set->table->store, &written, 1);
+    }
+    for (uint32_t i = 0; set->value != NULL && i < set->count; i++)
+        lmn__expr_free(set->value[i]);
+    if (set->projection.layout != NULL)
+        lmn__projection_deinit(&set->projection);
+    lmn__touched_deinit(&set->touched);
+    lmn__arena_deinit(&set->arena);
+}
+
+/* Blobs lie beside the columns of a file; they move with their rows. */
+static bool has_blob(const struct lmn__node *node)
+{
+    bool found = node->blob != LMN__BLOB_NONE;
+
+    for (const struct lmn__node *child = node->child; child != NULL && !found; child = child->next)
+        found = has_blob(child);
+    return found;
+}
+
+/* Bind every value to rows of type `schema`, which has the columns that are set. */
+static enum lmn_status bind_all(struct lmn__set_columns *set, const struct ArrowSchema *schema,
+                                struct lmn_error *err)
+{
+    enum lmn_status st = LMN_OK;
+
+    for (uint32_t i = 0; st == LMN_OK && i < set->count; i++) {
+        const struct ArrowSchema *column = NULL;
+
+        for (int64_t k = 0; k < schema->n_children && column == NULL; k++) {
+            if (strcmp(schema->children[k]->name, set->column[i]->name) == 0)
+                column = schema->children[k];
+        }
+        st = lmn__expr_bind(set->value[i], schema, NULL, column, err);
+    }
+    return st;
+}
+
+/* The columns that values are computed from, behind those that are set; each once. */
+static enum lmn_status list_inputs(struct lmn__set_columns *set, uint32_t *count_out,
+                                   struct lmn_error *err)
+{
+    enum lmn_status st = LMN_OK;
+
+    *count_out = set->count;
+    for (uint32_t i = 0; i < set->count; i++) {
+        const char *const *path;
+        uint32_t paths;
+
+        st = lmn__expr_paths(set->value[i], &path, &paths, err);
+        for (uint32_t k = 0; st == LMN_OK && k < paths; k++) {
+            const struct lmn__node *node;
+            bool there = false;
+
+            st = lmn__fields_find(set->manifest, path[k], &node, err);
+            while (st == LMN_OK && node->parent != NULL)
+                node = node->parent;
+            for (uint32_t n = 0; st == LMN_OK && n < *count_out; n++)
+                there = there || set->column[n] == node;
+            if (st == LMN_OK && !there)
+                set->column[(*count_out)++] = node;
+        }
+        if (st != LMN_OK)
+            return st;
+    }
+    return LMN_OK;
+}
+
+/* The columns by name, and their values parsed. */
+static enum lmn_status parse(struct lmn__set_columns *set, struct lmn_error *err)
+{
+    enum lmn_status st = LMN_OK;
+
+    set->column = lmn__arena_array(&set->arena, set->manifest->schema.top_count + set->count,
+                                   sizeof *set->column);
+    set->value = lmn__arena_array(&set->arena, set->count, sizeof *set->value);
+    if (set->column == NULL || set->value == NULL)
+        return lmn__arena_fail(&set->arena, "an update", err);
+    for (uint32_t i = 0; st == LMN_OK && i < set->count; i++) {
+        const char *name = set->assignment[i].column;
+        const struct lmn__node *node = set->manifest->schema.top;
+
+        while (node != NULL && strcmp(node->name, name) != 0)
+            node = node->next;
+        if (node == NULL)
+            return lmn_fail(err, LMN_E_NOT_FOUND, "no column \"%.100s\"", name);
+        for (uint32_t k = 0; k < i; k++) {
+            if (set->column[k] == node)
+                return lmn_fail(err, LMN_E_INVALID, "\"%.100s\" is set twice", name);
+        }
+        set->column[i] = node;
+        st = lmn__expr_parse(set->table->env, set->assignment[i].expression, &set->value[i], err);
+    }
+    return st;
+}
+
+/* Project what is read, and bind the values to it. LMN_E_UNSUPPORTED: rows have to move. */
+static enum lmn_status project(struct lmn__set_columns *set, const struct lmn__projection *whole,
+                               struct lmn_error *err)
+{
+    uint32_t count = 0;
+    enum lmn_status st = parse(set, err);
+
+    if (st == LMN_OK)
+        st = bind_all(set, &whole->arrow, err);
+    if (st == LMN_OK)
+        st = list_inputs(set, &count, err);
+    for (uint32_t i = 0; st == LMN_OK && i < count; i++) {
+        if (has_blob(set->column[i]))
+            st = lmn_fail(err, LMN_E_UNSUPPORTED, "blobs move");
+    }
+    if (st == LMN_OK)
+        st = lmn__projection_init_nodes(&set->projection, set->table->env, &set->manifest->schema,
+                                        set->column, count, LMN_BLOB_BYTES, err);
+    return st == LMN_OK ? bind_all(set, &set->projection.arrow, err) : st;
+}
+
+/* Bytes of an average row of a fragment. */
+static enum lmn_status row_bytes(const struct lmn__set_columns *set,
+                                 const struct lmn__pb_fragment *fragment,
+                                 const struct lmn__projection *projection, uint64_t *bytes_out,
+                                 struct lmn_error *err)
+{
+    struct lmn__fragment_columns *columns;
+    uint64_t blobs = 0;
+    enum lmn_status st = lmn__fragment_columns_open(set->table->files, set->manifest, fragment,
+                                                    projection, &columns, err);
+
+    *bytes_out = 0;
+    if (st != LMN_OK)
+        return st;
+    st = lmn__fragment_columns_blob_bytes(columns, &blobs, err);
+    *bytes_out = lmn__min_u64(blobs, UINT32_MAX) +
+                 lmn__min_u64(lmn__fragment_columns_row_bytes(columns), UINT32_MAX);
+    lmn__fragment_columns_close(columns);
+    return st;
+}
+
+/* How often rows that are set and others take turns: so many runs of stamps more, at most. */
+static uint64_t count_turns(const struct lmn__deletion *rows)
+{
+    uint64_t turns = 0;
+    bool inside = false;
+
+    for (uint64_t i = 0; i < rows->row_count; i++) {
+        turns += lmn__deletion_has(rows, i) != inside;
+        inside = lmn__deletion_has(rows, i);
+    }
+    return turns;
+}
+
+/* Bytes that are written, by setting columns and by moving rows. */
+struct costs {
+    double set, move;
+};
+
+/* Add what a fragment costs with the rows of `touched`; NULL: all of its rows. */
+static enum lmn_status add_costs(const struct lmn__set_columns *set, uint64_t index,
+                                 const struct lmn__touched *touched,
+                                 const struct lmn__projection *whole,
+                                 const struct lmn__projection *part, struct costs *costs,
+                                 struct lmn_error *err)
+{
+    struct lmn__pb_fragment fragment;
+    struct lmn__arena arena;
+    uint64_t of_part = 0, of_whole = 0;
+    enum lmn_status st;
+
+    lmn__arena_init(&arena, set->table->env, 0);
+    st = lmn__manifest_fragment(set->manifest, index, &arena, &fragment, err);
+    if (st == LMN_OK)
+        st = row_bytes(set, &fragment, part, &of_part, err);
+    if (st == LMN_OK)
+        st = row_bytes(set, &fragment, whole, &of_whole, err);
+    if (st == LMN_OK) {
+        uint64_t rows = touched != NULL ? touched->rows.deleted : fragment.row_count;
+
+        costs->set += (double)of_part * (double)fragment.row_count;
+        costs->move += (double)of_whole * (double)rows;
+        if (touched != NULL && lmn__manifest_stable_ids(set->manifest))
+            costs->set += (double)count_turns(&touched->rows) * stamp_bytes;
+    }
+    lmn__arena_deinit(&arena);
+    return st;
+}
+
+/* Are there enough bytes to save any? Files whose size nobody knows may be large. */
+static enum lmn_status is_large(const struct lmn__set_columns *set, bool *yes_out,
+                                struct lmn_error *err)
+{
+    uint64_t bytes = 0;
+    enum lmn_status st = LMN_OK;
+
+    for (uint64_t i = 0;
+         st == LMN_OK && bytes < saved_bytes_min && i < lmn__manifest_fragment_count(set->manifest);
+         i++) {
+        struct lmn__pb_fragment fragment = { 0 };
+        const struct lmn__pb_data_file *file;
+        struct lmn__arena arena;
+
+        lmn__arena_init(&arena, set->table->env, 0);
+        st = lmn__manifest_fragment(set->manifest, i, &arena, &fragment, err);
+        file = fragment.files.item;
+        for (size_t k = 0; st == LMN_OK && k < fragment.files.count; k++)
+            bytes += file[k].bytes != 0 ? lmn__min_u64(file[k].bytes, saved_bytes_min)
+                                        : saved_bytes_min;
+        lmn__arena_deinit(&arena);
+    }
+    *yes_out = bytes >= saved_bytes_min;
+    return st;
+}
+
+/* Steps 2 and 3 of the search; see the top of the file. */
+static enum lmn_status compare(struct lmn__set_columns *set, struct lmn_table *pinned,
+                               const char *where, const struct lmn__projection *whole,
+                               const struct lmn__projection *part, bool *fits_out,
+                               struct lmn_error *err)
+{
+    struct costs costs = { 0 };
+    enum lmn_status st = add_costs(set, 0, NULL, whole, part, &costs, err);
+
+    if (st != LMN_OK || costs.set * 2 >= costs.move)
+        return st;
+    st = lmn__touched_find(&set->touched, pinned, where, err);
+    set->searched = st == LMN_OK;
+    costs = (struct costs){ 0 };
+    for (uint64_t i = 0; st == LMN_OK && i < set->touched.count; i++) {
+        const struct lmn__touched *touched = &set->touched.item[i];
+        uint64_t index;
+
+        st = lmn__manifest_find(set->manifest, touched->fragment_id, &set->arena, &index, err);
+        if (st == LMN_OK)
+            st = add_costs(set, index, touched, whole, part, &costs, err);
+    }
+    *fits_out = st == LMN_OK && costs.move > costs.set + (double)saved_bytes_min;
+    return st;
+}
+
+enum lmn_status lmn__set_columns_choose(struct lmn__set_columns *set, struct lmn_table *pinned,
+                                        const char *where, bool *fits_out, struct lmn_error *err)
+{
+    struct lmn_env *env = set->table->env;
+    const struct lmn__schema *schema = &set->manifest->schema;
+    struct lmn__projection whole, part;
+    bool large;
+    enum lmn_status st = is_large(set, &large, err);
+
+    *fits_out = false;
+    if (st != LMN_OK || !large)
+        return st;
+    st = lmn__projection_init(&whole, env, schema, NULL, 0, LMN_BLOB_EITHER, err);
+    if (st != LMN_OK)
+        return st;
+    st = project(set, &whole, err);
+    if (st == LMN_OK)
+        st = lmn__projection_init_nodes(&part, env, schema, set->column, set->count,
+                                        LMN_BLOB_EITHER, err);
+    if (st == LMN_OK) {
+        st = compare(set, pinned, where, &whole, &part, fits_out, err);
+        lmn__projection_deinit(&part);
+    } else if (st == LMN_E_NOT_FOUND || st == LMN_E_INVALID || st == LMN_E_UNSUPPORTED) {
+        st = LMN_OK; /* moving rows does it, or says better what is wrong */
+    }
+    lmn__projection_deinit(&whole);
+    return st;
+}
+
+/* The rows of a fragment that are set, while they pass. */
+struct setting {
+    const struct lmn__set_columns *set;
+    const struct lmn__deletion *chosen;
+    uint64_t row; /* the next that comes */
+};
+
+/* Values for those of `rows` that are chosen, as many as `count`. */
+static enum lmn_status compute(const struct lmn__set_columns *set, const struct ArrowArray *rows,
+                               const uint64_t *chosen, uint64_t count, struct ArrowArray *values,
+                               struct lmn_error *err)
+{
+    struct ArrowArray some = { 0 };
+    bool all = count == (uint64_t)rows->length;
+    enum lmn_status st = lmn__array_compose(set->table->env, count, set->count, values, err);
+
+    /* A value need not exist for rows that are not chosen. */
+    if (st == LMN_OK && !all)
+        st = lmn__array_gather(set->table->env, set->projection.layout, rows, chosen, count, &some,
+                               err);
+    for (uint32_t i = 0; st == LMN_OK && i < set->count; i++) {
+        st = lmn__expr_eval(set->value[i], all ? rows : &some, values->children[i], err);
+        if (st != LMN_OK)
+            lmn__fail_within(err, st, "column \"%.100s\"", set->column[i]->name);
+    }
+    lmn__array_release(&some);
+    return st;
+}
+
+/* The columns as they become: `values` where part is 1, and what they were in the other rows. */
+static enum lmn_status blend(const struct lmn__set_columns *set, const struct ArrowArray *rows,
+                             const struct ArrowArray *values, const uint32_t *part,
+                             const uint64_t *index, struct ArrowArray *columns_out,
+                             struct lmn_error *err)
+{
+    uint64_t count = (uint64_t)rows->length;
+    enum lmn_status st = lmn__array_compose(set->table->env, count, set->count, columns_out, err);
+
+    for (uint32_t i = 0; st == LMN_OK && i < set->count; i++) {
+        const struct ArrowArray *from[2] = { rows->children[i], values->children[i] };
+
+        st = lmn__arrays_gather(set->table->env, set->projection.layout->child[i], from, 2, part,
+                                index, count, columns_out->children[i], err);
+    }
+    return st;
+}
+
+/* A lmn__fill_fn, of one thread; all rows of a fragment come, in order. */
+static enum lmn_status set_rows(void *context, struct ArrowArray *rows,
+                                struct ArrowArray *columns_out, struct lmn_error *err)
+{
+    struct setting *setting = context;
+    const struct lmn__set_columns *set = setting->set;
+    struct lmn_env *env = set->table->env;
+    uint64_t count = (uint64_t)rows->length, first = (uint64_t)rows->offset, chosen_count = 0;
+    uint32_t *part = lmn__calloc(env, count, sizeof *part);
+    uint64_t *index = lmn__calloc(env, count, sizeof *index);
+    uint64_t *chosen = lmn__calloc(env, count, sizeof *chosen);
+    struct ArrowArray values = { 0 };
+    enum lmn_status st = LMN_OK;
+
+    if (part == NULL || index == NULL || chosen == NULL)
+        st = lmn__no_memory(err, "a list of rows", count * sizeof *index);
+    for (uint64_t i = 0; st == LMN_OK && i < count; i++) {
+        part[i] = lmn__deletion_has(setting->chosen, setting->row + i);
+        index[i] = part[i] ? chosen_count : first + i;
+        if (part[i])
+            chosen[chosen_count++] = i;
+    }
+    if (st == LMN_OK)
+        st = compute(set, rows, chosen, chosen_count, &values, err);
+    if (st == LMN_OK && chosen_count == count)
+        lmn__array_move(&values, columns_out);
+    else if (st == LMN_OK)
+        st = blend(set, rows, &values, part, index, columns_out, err);
+    setting->row += count;
+    lmn__array_release(&values);
+    lmn__free(env, part);
+    lmn__free(env, index);
+    lmn__free(env, chosen);
+    return st;
+}
+
+static bool has_field(const struct lmn__pb_list *fields, int32_t id)
+{
+    const struct lmn__pb_schema_field *field = fields->item;
+
+    for (size_t i = 0; i < fields->count; i++) {
+        if (field[i].id == id)
+            return true;
+    }
+    return false;
+}
+
+/* The files that a fragment has left, without the fields that are set, and the one with them. */
+static enum lmn_status replace_files(struct lmn__set_columns *set,
+                                     const struct lmn__pb_list *set_fields,
+                                     const struct lmn__pb_data_file *written,
+                                     struct lmn__pb_fragment *fragment, struct lmn_error *err)
+{
+    const struct lmn__pb_data_file *before = fragment->files.item;
+    struct lmn__pb_data_file *file = lmn__arena_array(&set->arena, fragment->files.count + 1,
+                                                      sizeof *file);
+    size_t count = 0;
+
+    if (file == NULL)
+        return lmn__arena_fail(&set->arena, "a fragment", err);
+    for (size_t i = 0; i < fragment->files.count; i++) {
+        bool live = false;
+
+        file[count] = before[i];
+        for (size_t k = 0; k < before[i].fields.count; k++) {
+            uint64_t *field = &file[count].fields.item[k];
+
+            if (has_field(set_fields, (int32_t)*field))
+                *field = (uint64_t)INT64_C(-2);
+            live = live || (int32_t)*field >= 0;
+        }
+        count += live;
+    }
+    file[count++] = *written;
+    fragment->files = (struct lmn__pb_list){ file, count };
+    return LMN_OK;
+}
+
+/* Write the file of one fragment with rows that are set. */
+static enum lmn_status write_fragment(struct lmn__set_columns *set, const struct lmn__fill *fill,
+                                      const struct lmn__layout *layout, uint64_t i,
+                                      struct lmn_error *err)
+{
+    const struct lmn__touched *touched = &set->touched.item[i];
+    struct lmn__pb_fragment *fragment = &set->change.replaced[i];
+    struct setting setting = { set, &touched->rows, 0 };
+    struct lmn__fill of_fragment = *fill;
+    struct lmn__pb_data_file written = { 0 };
+    uint64_t index;
+    enum lmn_status st = lmn__manifest_find(set->manifest, touched->fragment_id, &set->arena,
+                                            &index, err);
+
+    of_fragment.context = &setting;
+    if (st == LMN_OK)
+        st = lmn__manifest_fragment(set->manifest, index, &set->arena, fragment, err);
+    if (st == LMN_OK)
+        st = lmn__fill_fragment(&of_fragment, index, layout, 0, &set->arena, &written, err);
+    if (st != LMN_OK)
+        return st;
+    st = replace_files(set, fill->fields, &written, fragment, err);
+    if (st == LMN_OK) {
+        set->written++;
+    } else {
+        const struct lmn__pb_fragment lost = { .files = { &written, 1 } };
+
+        lmn__fragments_remove(set->table->store, &lost, 1);
+    }
+    return st;
+}
+
+static enum lmn_status list_modified(struct lmn__set_columns *set,
+                                     const struct lmn__pb_list *fields, struct lmn_error *err)
+{
+    const struct lmn__pb_schema_field *field = fields->item;
+    uint64_t *id = lmn__arena_array(&set->arena, fields->count, sizeof *id);
+
+    if (id == NULL)
+        return lmn__arena_fail(&set->arena, "a list of fields", err);
+    for (size_t i = 0; i < fields->count; i++)
+        id[i] = (uint64_t)field[i].id;
+    set->change.fields_modified = (struct lmn__pb_u64s){ id, fields->count };
+    return LMN_OK;
+}
+
+enum lmn_status lmn__set_columns_commit(struct lmn__set_columns *set, bool *again_out,
+                                        struct lmn_error *err)
+{
+    struct ArrowSchema schema = set->projection.arrow;
+    struct lmn__pb_list fields;
+    const struct lmn__layout *layout;
+    struct lmn__fill fill = { .table = set->table,
+                              .manifest = set->manifest,
+                              .projection = &set->projection,
+                              .schema = &schema,
+                              .fields = &fields,
+                              .fn = set_rows,
+                              .with_deleted = true };
+    uint64_t count = set->touched.count;
+    enum lmn_status st;
+
+    *again_out = false;
+    schema.n_children = set->count;
+    set->change = (struct lmn__change){ .kind = LMN__CHANGE_SET,
+                                        .read_version = set->manifest->pb.version,
+                                        .touched = set->touched.item,
+                                        .touched_count = count,
+                                        .replaced_count = count };
+    set->change.replaced = lmn__arena_array(&set->arena, count, sizeof *set->change.replaced);
+    if (set->change.replaced == NULL)
+        return lmn__arena_fail(&set->arena, "fragments", err);
+    st = lmn__layout_from_schema(&schema, &set->arena, &layout, err);
+    if (st == LMN_OK)
+        st = lmn__fields_of_columns(set->column, set->count, &set->arena, &fields, err);
+    if (st == LMN_OK)
+        st = list_modified(set, &fields, err);
+    for (uint64_t i = 0; st == LMN_OK && i < count; i++)
+        st = write_fragment(set, &fill, layout, i, err);
+    if (st == LMN_OK)
+        st = lmn__change_commit(set->table, &set->change, again_out, err);
+    if (st == LMN_OK || set->change.may_stand)
+        set->written = 0;
+    return st;
+}
