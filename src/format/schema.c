@@ -28,6 +28,22 @@ bool lmn__node_flag(const struct lmn__node *node, const char *key)
     return lmn__span_equal(lmn__node_metadata(node, key), "true");
 }
 
+/* Either key says it, in any case of letters. */
+static bool is_packed(const struct lmn__node *node)
+{
+    static const char *const key[] = { "lance-encoding:packed", "packed" };
+    bool packed = false;
+
+    for (int i = 0; i < 2; i++) {
+        struct lmn__span value = lmn__node_metadata(node, key[i]);
+
+        packed = packed || (value.len == 4 && (value.data[0] | 0x20) == 't' &&
+                            (value.data[1] | 0x20) == 'r' && (value.data[2] | 0x20) == 'u' &&
+                            (value.data[3] | 0x20) == 'e');
+    }
+    return packed;
+}
+
 static bool has_prefix(struct lmn__span text, const char *prefix)
 {
     size_t len = strlen(prefix);
@@ -46,7 +62,7 @@ static enum lmn_status set_kind(struct lmn__node *node, struct lmn_error *err)
         bool extension = lmn__span_equal(lmn__node_metadata(node, "ARROW:extension:name"),
                                          "lance.blob.v2");
 
-        node->packed = extension || lmn__node_flag(node, "lance-encoding:packed");
+        node->packed = extension || is_packed(node);
         node->blob = extension || (blob && node->packed) ? LMN__BLOB_V2 : LMN__BLOB_NONE;
         node->kind = node->packed ? LMN__NODE_LEAF : LMN__NODE_STRUCT;
     } else if (lmn__span_equal(type, "list") || lmn__span_equal(type, "list.struct") ||

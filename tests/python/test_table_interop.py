@@ -400,3 +400,19 @@ def test_tags__that_are_moved_keep_what_others_noted(path):
     after = lance.dataset(path).tags.list()["name"]
     assert after["version"] == 2 and after["updated_at"] > before["updated_at"]
     assert after["metadata"] == before["metadata"] and after["created_at"] == before["created_at"]
+
+
+@pytest.mark.parametrize("version", ["2.1", "2.2"])
+@pytest.mark.parametrize("key", ["packed", "lance-encoding:packed"])
+@pytest.mark.parametrize("value", ["true", "True"])
+def test_packed_structs__are_marked_by_either_key(tmp_path, version, key, value):
+    kind = pa.struct([("a", pa.int32()), ("b", pa.float32())])
+    schema = pa.schema([("id", pa.int64()), pa.field("s", kind, metadata={key: value})])
+    rows = pa.Table.from_pylist(
+        [{"id": i, "s": {"a": i, "b": i / 2}} for i in range(5)], schema=schema
+    )
+    theirs = lance.write_dataset(rows, tmp_path / "theirs", data_storage_version=version)
+    ours = leman.create(tmp_path / "ours", rows, data_storage_version=version)
+    for path in (theirs.uri, ours.path):
+        assert leman.open(path).to_arrow().to_pylist() == rows.to_pylist()
+        assert lance.dataset(path).to_table().to_pylist() == rows.to_pylist()
