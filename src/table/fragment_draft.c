@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "table/row_ids.h"
+#include "table/table_fields.h"
 
 static int compare_entries(const void *a, const void *b)
 {
@@ -269,17 +270,6 @@ enum lmn_status lmn__fragment_draft_finish(struct lmn__next *next,
     return LMN_OK;
 }
 
-static bool has_field(const struct lmn__pb_list *fields, int32_t id)
-{
-    const struct lmn__pb_schema_field *field = fields->item;
-
-    for (size_t i = 0; i < fields->count; i++) {
-        if (field[i].id == id)
-            return true;
-    }
-    return false;
-}
-
 bool lmn__fragment_drop_dead_files(const struct lmn__pb_list *fields,
                                    struct lmn__pb_fragment *fragment)
 {
@@ -290,7 +280,7 @@ bool lmn__fragment_drop_dead_files(const struct lmn__pb_list *fields,
         bool live = false;
 
         for (size_t k = 0; k < file[i].fields.count && !live; k++)
-            live = has_field(fields, (int32_t)file[i].fields.item[k]);
+            live = lmn__fields_have(fields, (int32_t)file[i].fields.item[k]);
         if (live)
             file[kept++] = file[i];
     }

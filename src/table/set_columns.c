@@ -402,17 +402,6 @@ static enum lmn_status set_rows(void *context, struct ArrowArray *rows,
     return st;
 }
 
-static bool has_field(const struct lmn__pb_list *fields, int32_t id)
-{
-    const struct lmn__pb_schema_field *field = fields->item;
-
-    for (size_t i = 0; i < fields->count; i++) {
-        if (field[i].id == id)
-            return true;
-    }
-    return false;
-}
-
 /* The files that a fragment has left, without the fields that are set, and the one with them. */
 static enum lmn_status replace_files(struct lmn__set_columns *set,
                                      const struct lmn__pb_list *set_fields,
@@ -433,7 +422,7 @@ static enum lmn_status replace_files(struct lmn__set_columns *set,
         for (size_t k = 0; k < before[i].fields.count; k++) {
             uint64_t *field = &file[count].fields.item[k];
 
-            if (has_field(set_fields, (int32_t)*field))
+            if (lmn__fields_have(set_fields, (int32_t)*field))
                 *field = (uint64_t)INT64_C(-2);
             live = live || (int32_t)*field >= 0;
         }

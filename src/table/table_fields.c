@@ -185,6 +185,17 @@ static size_t count_nodes(const struct lmn__node *node)
     return count;
 }
 
+bool lmn__fields_have(const struct lmn__pb_list *fields, int32_t id)
+{
+    const struct lmn__pb_schema_field *field = fields->item;
+
+    for (size_t i = 0; i < fields->count; i++) {
+        if (field[i].id == id)
+            return true;
+    }
+    return false;
+}
+
 enum lmn_status lmn__fields_of_columns(const struct lmn__node *const *column, uint32_t count,
                                        struct lmn__arena *arena, struct lmn__pb_list *fields_out,
                                        struct lmn_error *err)

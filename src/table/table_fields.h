@@ -49,6 +49,9 @@ LMN_MUST_USE enum lmn_status lmn__fields_of_columns(const struct lmn__node *cons
                                                     struct lmn__pb_list *fields_out,
                                                     struct lmn_error *err);
 
+/* Is a field of that id in a list of fields? */
+bool lmn__fields_have(const struct lmn__pb_list *fields, int32_t id);
+
 /*
  * The node at a path ("info.width").
  *
