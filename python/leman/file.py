@@ -11,7 +11,8 @@ from leman.arrow import Batch, Scan, SchemaCapsule, pyarrow
 _BLOBS = {"descriptors": False, "bytes": True}
 
 
-def _blob_bytes(blobs):
+def blob_bytes(blobs):
+    """Are blobs read as bytes?"""
     try:
         return _BLOBS[blobs]
     except KeyError:
@@ -203,7 +204,7 @@ class LanceFile:
         start, count = _row_range(rows, self.num_rows)
         options = {
             "columns": columns,
-            "blob_bytes": _blob_bytes(blobs),
+            "blob_bytes": blob_bytes(blobs),
             "row_start": start,
             "row_count": count,
             "batch_rows": batch_size,
@@ -214,7 +215,7 @@ class LanceFile:
     def take(self, rows, columns=None, *, blobs="descriptors"):
         """Read rows by number, in the order given."""
         numbers = row_numbers(rows)
-        return Batch(*self._file.take(numbers, columns=columns, blob_bytes=_blob_bytes(blobs)))
+        return Batch(*self._file.take(numbers, columns=columns, blob_bytes=blob_bytes(blobs)))
 
     def blob(self, column, row):
         """The blob of one row as a binary file, or None for a null."""
