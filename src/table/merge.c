@@ -12,7 +12,6 @@
 #include <leman/table_write.h>
 
 #include "arrow/gather.h"
-#include "arrow/plain.h"
 #include "arrow/producer.h"
 #include "arrow/schema.h"
 #include "arrow/share.h"
@@ -20,21 +19,12 @@
 #include "base/math.h"
 #include "expr/expr.h"
 #include "table/key_index.h"
+#include "table/merge_source.h"
 #include "table/merge_where.h"
 #include "table/move.h"
 
 /* Pairs are updated a few at first, then as many as have this many bytes. */
 enum { PAIRS_FIRST = 8, PAIRS_MAX = 8192, PAIRS_BYTES = 32 << 20 };
-
-/* The stream, read to its end. */
-struct source {
-    struct ArrowSchema schema;
-    struct ArrowArray *batch;
-    uint64_t *first; /* number of each batch's first row */
-    uint64_t count, room;
-    uint64_t row_count;
-    uint8_t *matched; /* one bit per row */
-};
 
 /* A row of the source and one of the table with the same key. */
 struct pair {
@@ -47,7 +37,7 @@ struct merge {
     struct lmn_table *table;
     struct lmn_env *env;
     const struct lmn_merge_options *options;
-    struct source source;
+    struct lmn__merge_source source;
     struct lmn_merge_result result;
 
     /* of one attempt */
@@ -62,71 +52,6 @@ struct merge {
     struct pair *pair;
     uint64_t pair_count, pair_room;
 };
-
-static enum lmn_status keep_batch(struct merge *merge, struct ArrowArray *batch,
-                                  struct lmn_error *err)
-{
-    struct source *source = &merge->source;
-
-    if (source->count == source->room) {
-        uint64_t room = source->room != 0 ? source->room * 2 : 16;
-        struct ArrowArray *grown = lmn__realloc(merge->env, source->batch, room * sizeof *grown);
-        uint64_t *first = lmn__realloc(merge->env, source->first, room * sizeof *first);
-
-        if (grown != NULL)
-            source->batch = grown;
-        if (first != NULL)
-            source->first = first;
-        if (grown == NULL || first == NULL)
-            return lmn__no_memory(err, "the rows to merge", room * sizeof *grown);
-        source->room = room;
-    }
-    source->first[source->count] = source->row_count;
-    source->batch[source->count++] = *batch;
-    source->row_count += (uint64_t)batch->length;
-    return LMN_OK;
-}
-
-static enum lmn_status read_source(struct merge *merge, struct ArrowArrayStream *stream,
-                                   struct lmn_error *err)
-{
-    struct lmn__plain plain = { 0 };
-    struct ArrowSchema given;
-    struct ArrowArray batch;
-    enum lmn_status st = lmn__stream_schema(stream, &given, err);
-
-    if (st != LMN_OK)
-        return st;
-    st = lmn__plain_init(&plain, merge->env, &given, err);
-    given.release(&given);
-    while (st == LMN_OK && (st = lmn__stream_next(stream, &batch, err)) == LMN_OK &&
-           batch.release != NULL) {
-        st = lmn__plain_batch(&plain, &batch, err);
-        if (st == LMN_OK)
-            st = keep_batch(merge, &batch, err);
-        if (st != LMN_OK)
-            batch.release(&batch);
-    }
-    if (plain.schema.release != NULL) {
-        merge->source.schema = plain.schema;
-        plain.schema.release = NULL;
-    }
-    lmn__plain_deinit(&plain);
-    return st;
-}
-
-static void source_deinit(struct merge *merge)
-{
-    struct source *source = &merge->source;
-
-    for (uint64_t i = 0; i < source->count; i++)
-        source->batch[i].release(&source->batch[i]);
-    lmn__free(merge->env, source->batch);
-    lmn__free(merge->env, source->first);
-    lmn__free(merge->env, source->matched);
-    if (source->schema.release != NULL)
-        source->schema.release(&source->schema);
-}
 
 /* Where the key columns stand among the children of `schema`. */
 static enum lmn_status find_keys(struct merge *merge, const struct ArrowSchema *schema,
@@ -148,7 +73,7 @@ static enum lmn_status find_keys(struct merge *merge, const struct ArrowSchema *
 
 static enum lmn_status index_source(struct merge *merge, struct lmn_error *err)
 {
-    struct source *source = &merge->source;
+    struct lmn__merge_source *source = &merge->source;
     enum lmn_status st = find_keys(merge, &source->schema, &merge->key, err);
 
     if (st == LMN_OK)
@@ -318,55 +243,6 @@ static enum lmn_status match_table(struct merge *merge, struct lmn_error *err)
     return st;
 }
 
-/* The batch of a source row. */
-static uint64_t batch_of(const struct source *source, uint64_t row)
-{
-    uint64_t low = 0, high = source->count;
-
-    while (high - low > 1) {
-        uint64_t middle = low + (high - low) / 2;
-
-        if (source->first[middle] <= row)
-            low = middle;
-        else
-            high = middle;
-    }
-    return low;
-}
-
-/* The source rows of some pairs, out of all batches. */
-static enum lmn_status pick_source(struct merge *merge, const struct pair *pair, uint64_t count,
-                                   struct ArrowArray *rows_out, struct lmn_error *err)
-{
-    const struct source *source = &merge->source;
-    const struct ArrowArray **from = lmn__calloc(merge->env, source->count, sizeof *from);
-    uint32_t *part = lmn__calloc(merge->env, count, sizeof *part);
-    uint64_t *index = lmn__calloc(merge->env, count, sizeof *index);
-    const struct lmn__layout *layout;
-    struct lmn__arena arena;
-    enum lmn_status st;
-
-    *rows_out = (struct ArrowArray){ 0 };
-    lmn__arena_init(&arena, merge->env, 0);
-    st = from != NULL && part != NULL && index != NULL
-             ? lmn__layout_from_schema(&source->schema, &arena, &layout, err)
-             : lmn__no_memory(err, "a list of rows", count * sizeof *index);
-    for (uint64_t i = 0; st == LMN_OK && i < source->count; i++)
-        from[i] = &source->batch[i];
-    for (uint64_t i = 0; st == LMN_OK && i < count; i++) {
-        part[i] = (uint32_t)batch_of(source, pair[i].source);
-        index[i] = pair[i].source - source->first[part[i]];
-    }
-    if (st == LMN_OK)
-        st = lmn__arrays_gather(merge->env, layout, from, (uint32_t)source->count, part, index,
-                                count, rows_out, err);
-    lmn__arena_deinit(&arena);
-    lmn__free(merge->env, from);
-    lmn__free(merge->env, part);
-    lmn__free(merge->env, index);
-    return st;
-}
-
 static struct lmn__merge_rows rows_of(struct merge *merge)
 {
     return (struct lmn__merge_rows){ .env = merge->env,
@@ -392,20 +268,22 @@ static enum lmn_status update_pairs(struct merge *merge, const struct pair *pair
                                     uint64_t *bytes_out, struct lmn_error *err)
 {
     const struct lmn__merge_rows rows = rows_of(merge);
-    uint64_t *id = lmn__calloc(merge->env, count * 2, sizeof *id), *address, kept;
+    uint64_t *id = lmn__calloc(merge->env, count * 3, sizeof *id), *address, *row, kept;
     struct lmn__conform whole;
     struct ArrowArray source, made;
     enum lmn_status st;
 
     *bytes_out = 0;
     if (id == NULL)
-        return lmn__no_memory(err, "a batch", count * 2 * sizeof *id);
+        return lmn__no_memory(err, "a batch", count * 3 * sizeof *id);
     address = id + count;
+    row = id + 2 * count;
     for (uint64_t i = 0; i < count; i++) {
         id[i] = pair[i].id;
         address[i] = pair[i].address;
+        row[i] = pair[i].source;
     }
-    st = pick_source(merge, pair, count, &source, err);
+    st = lmn__merge_source_pick(&merge->source, row, count, &source, err);
     if (st == LMN_OK)
         st = lmn__merge_rows_make(&rows, &source, id, address, count, &made, &kept, &whole, err);
     if (st == LMN_OK) {
@@ -488,7 +366,7 @@ static enum lmn_status insert_batch(struct merge *merge, uint64_t batch, struct 
 static enum lmn_status not_there(struct merge *merge, struct lmn_error *err)
 {
     for (uint64_t row = 0; row < merge->source.row_count; row++) {
-        uint64_t batch = batch_of(&merge->source, row);
+        uint64_t batch = lmn__merge_source_batch(&merge->source, row);
         char text[160];
 
         if (lmn__bit_get(merge->source.matched, row))
@@ -611,16 +489,17 @@ enum lmn_status lmn_table_merge(struct lmn_table *table, struct ArrowArrayStream
     static const struct lmn_merge_options nothing = { 0 };
     struct merge merge = { .table = table,
                            .env = table->env,
-                           .options = options != NULL ? options : &nothing };
+                           .options = options != NULL ? options : &nothing,
+                           .source = { .env = table->env } };
     enum lmn_status st = check_options(merge.options, err);
 
     if (st == LMN_OK)
-        st = read_source(&merge, stream, err);
+        st = lmn__merge_source_read(&merge.source, stream, err);
     if (st == LMN_OK)
         st = lmn__change_make(table, attempt_merge, &merge, err);
     if (result_out != NULL)
         *result_out = st == LMN_OK ? merge.result : (struct lmn_merge_result){ 0 };
-    source_deinit(&merge);
+    lmn__merge_source_deinit(&merge.source);
     stream->release(stream);
     return st;
 }
