@@ -210,7 +210,8 @@ static enum lmn_status replace(struct lmn__next *next, struct lmn__fragment_draf
     if (st != LMN_OK)
         return st;
     lmn__fragment_draft_keep_others(draft, id, change->replaced_count);
-    return lmn__indices_uncover(next, &change->fields_modified, id, change->replaced_count, err);
+    st = lmn__indices_uncover(next, &change->fields_modified, id, change->replaced_count, err);
+    return st == LMN_OK ? add_fragments(next, draft, true, err) : st;
 }
 
 static enum lmn_status rewrite(struct lmn__next *next, struct lmn__fragment_draft *draft,

@@ -30,7 +30,8 @@ enum lmn__change_kind {
     LMN__CHANGE_OVERWRITE, /* `added`, `fields` */
     LMN__CHANGE_DELETE,    /* `touched` */
     LMN__CHANGE_MOVE,      /* update of rows: `touched` loses them, `added` has them again */
-    LMN__CHANGE_SET,       /* update of columns: `replaced` fragments, `touched` rows of each */
+    LMN__CHANGE_SET,       /* update of columns: `replaced` fragments, `touched` rows of each;
+                              `added` are new */
     LMN__CHANGE_MERGE,     /* `replaced` (all fragments), `fields` */
     LMN__CHANGE_PROJECT,   /* `fields` */
     LMN__CHANGE_REWRITE,   /* `group` */
@@ -81,7 +82,7 @@ struct lmn__change {
     const char *file_version; /* OVERWRITE: "2.1" */
     bool stable_row_ids;      /* a table that is made: rows keep their ids */
     bool keeps_nullability;   /* MERGE, PROJECT */
-    bool keyed;               /* MOVE: rows were inserted because their keys were not there */
+    bool keyed;               /* MOVE, SET: rows were inserted because their keys were not there */
     bool alone; /* it is made again when anything at all was committed since read_version */
     bool unsynced;
     uint64_t restored_version;

@@ -19,19 +19,12 @@
 #include "base/math.h"
 #include "expr/expr.h"
 #include "table/key_index.h"
-#include "table/merge_source.h"
+#include "table/merge_set.h"
 #include "table/merge_where.h"
 #include "table/move.h"
 
 /* Pairs are updated a few at first, then as many as have this many bytes. */
 enum { PAIRS_FIRST = 8, PAIRS_MAX = 8192, PAIRS_BYTES = 32 << 20 };
-
-/* A row of the source and one of the table with the same key. */
-struct pair {
-    uint64_t source;
-    uint64_t address;
-    uint64_t id;
-};
 
 struct merge {
     struct lmn_table *table;
@@ -45,12 +38,15 @@ struct merge {
     struct lmn_table *pinned;
     struct lmn__arena arena;
     struct lmn__move move;
+    struct lmn__merge_set in_place;
+    bool sets;                 /* the rows of pairs stay where they are */
     struct lmn__conform given; /* the source's columns as the table wants them */
     struct lmn__key_index *index;
     int64_t *key;       /* children of the source's batches */
     int64_t *table_key; /* children of the key scan's batches */
-    struct pair *pair;
+    struct lmn__merge_pair *pair;
     uint64_t pair_count, pair_room;
+    uint64_t kept_count; /* pairs that the condition has let through */
 };
 
 /* Where the key columns stand among the children of `schema`. */
@@ -88,11 +84,12 @@ static enum lmn_status index_source(struct merge *merge, struct lmn_error *err)
     return source->matched != NULL ? LMN_OK : lmn__no_memory(err, "matched rows", 0);
 }
 
-static enum lmn_status add_pair(struct merge *merge, struct pair pair, struct lmn_error *err)
+static enum lmn_status add_pair(struct merge *merge, struct lmn__merge_pair pair,
+                                struct lmn_error *err)
 {
     if (merge->pair_count == merge->pair_room) {
         uint64_t room = merge->pair_room != 0 ? merge->pair_room * 2 : 1024;
-        struct pair *grown = lmn__realloc(merge->env, merge->pair, room * sizeof *grown);
+        struct lmn__merge_pair *grown = lmn__realloc(merge->env, merge->pair, room * sizeof *grown);
 
         if (grown == NULL)
             return lmn__no_memory(err, "matched rows", room * sizeof *grown);
@@ -137,7 +134,7 @@ static enum lmn_status match_batch(struct merge *merge, const struct ArrowArray 
             if (merge->options->matched == LMN_MERGE_FAIL)
                 st = key_exists(merge, batch, i, err);
             else if (merge->options->matched != LMN_MERGE_SKIP)
-                st = add_pair(merge, (struct pair){ row[i], address[i], id[i] }, err);
+                st = add_pair(merge, (struct lmn__merge_pair){ row[i], address[i], id[i] }, err);
             else
                 merge->result.skipped++;
         } else if (removes && (chosen == NULL || lmn__bit_get(chosen, i))) {
@@ -263,35 +260,104 @@ static enum lmn_status check_where(struct merge *merge, struct lmn_error *err)
                : LMN_OK;
 }
 
-/* Take what the rows of some pairs will be; *bytes_out is how many these are. */
-static enum lmn_status update_pairs(struct merge *merge, const struct pair *pair, uint64_t count,
-                                    uint64_t *bytes_out, struct lmn_error *err)
+/* Work on some pairs that come one after the other; *bytes_out is how many bytes they have. */
+typedef enum lmn_status (*pairs_fn)(struct merge *merge, const struct lmn__merge_pair *pair,
+                                    uint64_t count, uint64_t *bytes_out, struct lmn_error *err);
+
+static enum lmn_status each_pairs(struct merge *merge, pairs_fn fn, struct lmn_error *err)
 {
-    const struct lmn__merge_rows rows = rows_of(merge);
-    uint64_t *id = lmn__calloc(merge->env, count * 3, sizeof *id), *address, *row, kept;
-    struct lmn__conform whole;
-    struct ArrowArray source, made;
+    uint64_t at_once = PAIRS_FIRST, all = merge->pair_count, bytes;
+    enum lmn_status st = LMN_OK;
+
+    for (uint64_t i = 0; st == LMN_OK && i < all;) {
+        uint64_t count = lmn__min_u64(at_once, all - i);
+
+        st = fn(merge, &merge->pair[i], count, &bytes, err);
+        i += count;
+        at_once = bytes != 0 ? PAIRS_BYTES / lmn__div_up(bytes, count) : at_once;
+        at_once = lmn__max_u64(lmn__min_u64(at_once, lmn__min_u64(count * 4, PAIRS_MAX)), 1);
+    }
+    return st;
+}
+
+/* The source's rows of some pairs, and the ids of the table's. */
+static enum lmn_status pick_pairs(struct merge *merge, const struct lmn__merge_pair *pair,
+                                  uint64_t count, struct ArrowArray *source_out, uint64_t **id_out,
+                                  struct lmn_error *err)
+{
+    uint64_t *id = lmn__calloc(merge->env, count * 2, sizeof *id);
     enum lmn_status st;
 
-    *bytes_out = 0;
+    *id_out = id;
     if (id == NULL)
-        return lmn__no_memory(err, "a batch", count * 3 * sizeof *id);
-    address = id + count;
-    row = id + 2 * count;
+        return lmn__no_memory(err, "a batch", count * 2 * sizeof *id);
     for (uint64_t i = 0; i < count; i++) {
         id[i] = pair[i].id;
-        address[i] = pair[i].address;
-        row[i] = pair[i].source;
+        id[count + i] = pair[i].source;
     }
-    st = lmn__merge_source_pick(&merge->source, row, count, &source, err);
-    if (st == LMN_OK)
-        st = lmn__merge_rows_make(&rows, &source, id, address, count, &made, &kept, &whole, err);
+    st = lmn__merge_source_pick(&merge->source, id + count, count, source_out, err);
+    for (uint64_t i = 0; i < count; i++)
+        id[count + i] = pair[i].address;
+    return st;
+}
+
+/* Leave out the pairs for which the condition does not hold. */
+static enum lmn_status filter_pairs(struct merge *merge, const struct lmn__merge_pair *pair,
+                                    uint64_t count, uint64_t *bytes_out, struct lmn_error *err)
+{
+    const struct lmn__merge_rows rows = rows_of(merge);
+    uint8_t *bits = lmn__alloc(merge->env, lmn__bits_bytes(count) + 8);
+    struct ArrowArray source = { 0 };
+    uint64_t *id = NULL, kept;
+    enum lmn_status st = bits != NULL ? pick_pairs(merge, pair, count, &source, &id, err)
+                                      : lmn__no_memory(err, "a batch", 0);
+
+    *bytes_out = 0;
     if (st == LMN_OK) {
-        if (kept != 0)
-            st = lmn__move_rows(&merge->move, &whole, &made, address, id, err);
+        *bytes_out = lmn__array_bytes(&source, &merge->source.schema);
+        st = lmn__merge_where_select(&rows, &source, id, count, bits, &kept, err);
+    }
+    for (uint64_t i = 0; st == LMN_OK && i < count; i++) {
+        if (lmn__bit_get(bits, i))
+            merge->pair[merge->kept_count++] = pair[i];
+    }
+    lmn__free(merge->env, id);
+    lmn__free(merge->env, bits);
+    return st;
+}
+
+/* The pairs that are updated. */
+static enum lmn_status choose_pairs(struct merge *merge, struct lmn_error *err)
+{
+    uint64_t all = merge->pair_count;
+    enum lmn_status st = LMN_OK;
+
+    merge->kept_count = 0;
+    if (merge->options->matched_where != NULL) {
+        st = each_pairs(merge, filter_pairs, err);
+        merge->pair_count = merge->kept_count;
+    }
+    merge->result.updated = merge->pair_count;
+    merge->result.skipped += all - merge->pair_count;
+    return st;
+}
+
+/* Write the rows of some pairs as they will be. */
+static enum lmn_status move_pairs(struct merge *merge, const struct lmn__merge_pair *pair,
+                                  uint64_t count, uint64_t *bytes_out, struct lmn_error *err)
+{
+    const struct lmn__merge_rows rows = rows_of(merge);
+    struct lmn__conform whole;
+    struct ArrowArray source, made;
+    uint64_t *id;
+    enum lmn_status st = pick_pairs(merge, pair, count, &source, &id, err);
+
+    *bytes_out = 0;
+    if (st == LMN_OK)
+        st = lmn__merge_rows_make(&rows, &source, id, count, &made, &whole, err);
+    if (st == LMN_OK) {
+        st = lmn__move_rows(&merge->move, &whole, &made, id + count, id, err);
         *bytes_out = lmn__array_bytes(&made, &whole.schema);
-        merge->result.updated += kept;
-        merge->result.skipped += count - kept;
         made.release(&made);
         lmn__conform_deinit(&whole);
     }
@@ -299,20 +365,21 @@ static enum lmn_status update_pairs(struct merge *merge, const struct pair *pair
     return st;
 }
 
+/* Rows stay where they are if that is less to write; not where others are deleted with it. */
 static enum lmn_status update_all(struct merge *merge, struct lmn_error *err)
 {
-    uint64_t at_once = PAIRS_FIRST, bytes;
-    enum lmn_status st = LMN_OK;
+    const struct lmn_merge_options *options = merge->options;
+    struct lmn__merge_set *in_place = &merge->in_place;
+    enum lmn_status st = choose_pairs(merge, err);
 
-    for (uint64_t i = 0; st == LMN_OK && i < merge->pair_count;) {
-        uint64_t count = lmn__min_u64(at_once, merge->pair_count - i);
-
-        st = update_pairs(merge, &merge->pair[i], count, &bytes, err);
-        i += count;
-        at_once = bytes != 0 ? PAIRS_BYTES / lmn__div_up(bytes, count) : at_once;
-        at_once = lmn__max_u64(lmn__min_u64(at_once, lmn__min_u64(count * 4, PAIRS_MAX)), 1);
-    }
-    return st;
+    in_place->source = &merge->source;
+    in_place->given = &merge->given;
+    in_place->pair = merge->pair;
+    in_place->pair_count = merge->pair_count;
+    if (st == LMN_OK && merge->move.touched.row_count == 0)
+        st = lmn__merge_set_choose(in_place, merge->pinned, options->on, options->on_count,
+                                   &merge->sets, err);
+    return st == LMN_OK && !merge->sets ? each_pairs(merge, move_pairs, err) : st;
 }
 
 static enum lmn_status delete_pairs(struct merge *merge, struct lmn_error *err)
@@ -412,6 +479,23 @@ static enum lmn_status modified_fields(struct merge *merge, struct lmn__pb_u64s 
     return LMN_OK;
 }
 
+/* Commit columns that are set, and rows that are inserted. */
+static enum lmn_status commit_in_place(struct merge *merge, bool *again_out, struct lmn_error *err)
+{
+    struct lmn__set_columns *set = &merge->in_place.set;
+    enum lmn_status st = lmn__move_finish(&merge->move, err);
+
+    *again_out = false;
+    if (st != LMN_OK)
+        return st;
+    set->added = merge->move.change.added;
+    set->added_count = merge->move.change.added_count;
+    st = lmn__set_columns_commit(set, again_out, err);
+    if (st == LMN_OK || set->change.may_stand)
+        merge->move.change.added_count = 0;
+    return st;
+}
+
 static enum lmn_status merge_once(struct merge *merge, bool *again_out, struct lmn_error *err)
 {
     struct lmn__pb_u64s modified = { 0 };
@@ -434,6 +518,8 @@ static enum lmn_status merge_once(struct merge *merge, bool *again_out, struct l
         st = modified_fields(merge, &modified, err);
     if (st != LMN_OK)
         return st;
+    if (merge->sets)
+        return commit_in_place(merge, again_out, err);
     return lmn__move_commit(&merge->move, modified, merge->move.inserted_count != 0, again_out,
                             err);
 }
@@ -447,7 +533,12 @@ static enum lmn_status attempt_merge(void *context, bool *again_out, struct lmn_
     merge->manifest = lmn__table_manifest(merge->table);
     lmn__arena_init(&merge->arena, merge->env, 0);
     lmn__move_init(&merge->move, merge->table, merge->manifest, &merge->options->write);
+    merge->in_place = (struct lmn__merge_set){ 0 };
+    merge->sets = false;
+    lmn__set_columns_init(&merge->in_place.set, merge->table, merge->manifest,
+                          &merge->options->write);
     st = merge_once(merge, again_out, err);
+    lmn__set_columns_deinit(&merge->in_place.set);
     lmn__move_deinit(&merge->move);
     lmn__key_index_free(merge->index);
     if (merge->given.env != NULL)

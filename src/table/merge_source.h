@@ -9,6 +9,13 @@
 
 #include "base/env.h"
 
+/* A row of the source and one of the table with the same key. */
+struct lmn__merge_pair {
+    uint64_t source;
+    uint64_t address;
+    uint64_t id;
+};
+
 struct lmn__merge_source {
     struct lmn_env *env; /* borrowed */
     struct ArrowSchema schema;

@@ -5,31 +5,11 @@
 #include <nanoarrow/nanoarrow.h>
 
 #include "arrow/adopt.h"
-#include "arrow/gather.h"
 #include "arrow/schema.h"
-#include "base/bits.h"
 #include "base/error.h"
 #include "expr/expr.h"
 
 static const char source_name[] = "source", target_name[] = "target";
-
-/* Rows of an array of type `schema` by number. */
-static enum lmn_status gather(struct lmn_env *env, const struct ArrowSchema *schema,
-                              const struct ArrowArray *array, const uint64_t *place, uint64_t count,
-                              struct ArrowArray *array_out, struct lmn_error *err)
-{
-    const struct lmn__layout *layout;
-    struct lmn__arena arena;
-    enum lmn_status st;
-
-    *array_out = (struct ArrowArray){ 0 };
-    lmn__arena_init(&arena, env, 0);
-    st = lmn__layout_from_schema(schema, &arena, &layout, err);
-    if (st == LMN_OK)
-        st = lmn__array_gather(env, layout, array, place, count, array_out, err);
-    lmn__arena_deinit(&arena);
-    return st;
-}
 
 /* The columns of the table that the condition names; at least one, so that rows have a type. */
 static enum lmn_status target_columns(const struct lmn__merge_rows *merge, struct lmn__expr *expr,
@@ -156,49 +136,19 @@ static enum lmn_status select_pairs(const struct lmn__merge_rows *merge, struct 
     return st;
 }
 
-/* Keep those pairs whose bits are set. */
-static enum lmn_status keep_pairs(const struct lmn__merge_rows *merge, struct ArrowArray *source,
-                                  uint64_t *id, uint64_t *address, uint64_t count,
-                                  const uint8_t *bits, uint64_t kept, struct lmn_error *err)
-{
-    uint64_t *place = lmn__calloc(merge->env, kept + 1, sizeof *place);
-    struct ArrowArray all = *source;
-    uint64_t to = 0;
-    enum lmn_status st;
-
-    if (place == NULL)
-        return lmn__no_memory(err, "a batch", kept * sizeof *place);
-    for (uint64_t i = 0; i < count; i++) {
-        if (!lmn__bit_get(bits, i))
-            continue;
-        place[to] = i;
-        id[to] = id[i];
-        address[to++] = address[i];
-    }
-    st = gather(merge->env, merge->source_schema, &all, place, kept, source, err);
-    all.release(&all);
-    lmn__free(merge->env, place);
-    return st;
-}
-
-/* Leave out the pairs for which the condition does not hold. */
-static enum lmn_status filter_pairs(const struct lmn__merge_rows *merge, struct ArrowArray *source,
-                                    uint64_t *id, uint64_t *address, uint64_t count,
-                                    uint64_t *kept_out, struct lmn_error *err)
+enum lmn_status lmn__merge_where_select(const struct lmn__merge_rows *merge,
+                                        struct ArrowArray *source, const uint64_t *id,
+                                        uint64_t count, uint8_t *bits, uint64_t *kept_out,
+                                        struct lmn_error *err)
 {
     struct lmn__expr *expr;
-    uint8_t *bits;
     enum lmn_status st = lmn__expr_parse(merge->env, merge->where, &expr, err);
 
-    if (st != LMN_OK)
-        return st;
-    bits = lmn__alloc(merge->env, lmn__bits_bytes(count) + 8);
-    st = bits != NULL ? select_pairs(merge, expr, source, id, count, bits, kept_out, err)
-                      : lmn__no_memory(err, "a batch", 0);
-    if (st == LMN_OK && *kept_out != count)
-        st = keep_pairs(merge, source, id, address, count, bits, *kept_out, err);
-    lmn__free(merge->env, bits);
+    if (st == LMN_OK)
+        st = select_pairs(merge, expr, source, id, count, bits, kept_out, err);
     lmn__expr_free(expr);
+    if (source->release != NULL)
+        source->release(source);
     return st;
 }
 
@@ -291,25 +241,20 @@ static enum lmn_status join_columns(const struct lmn__merge_rows *merge,
 }
 
 enum lmn_status lmn__merge_rows_make(const struct lmn__merge_rows *merge, struct ArrowArray *source,
-                                     uint64_t *id, uint64_t *address, uint64_t count,
-                                     struct ArrowArray *rows_out, uint64_t *kept_out,
-                                     struct lmn__conform *whole_out, struct lmn_error *err)
+                                     const uint64_t *id, uint64_t count,
+                                     struct ArrowArray *rows_out, struct lmn__conform *whole_out,
+                                     struct lmn_error *err)
 {
     struct ArrowSchema schema = { 0 };
     struct ArrowArray table = { 0 };
-    enum lmn_status st = LMN_OK;
+    enum lmn_status st = take_missing(merge, id, count, &schema, &table, err);
 
     *rows_out = (struct ArrowArray){ 0 };
     *whole_out = (struct lmn__conform){ 0 };
-    *kept_out = count;
-    if (merge->where != NULL)
-        st = filter_pairs(merge, source, id, address, count, kept_out, err);
-    if (st == LMN_OK)
-        st = take_missing(merge, id, *kept_out, &schema, &table, err);
     if (st == LMN_OK)
         st = whole_init(merge, &schema, whole_out, err);
     if (st == LMN_OK) {
-        st = join_columns(merge, whole_out, source, &table, *kept_out, rows_out, err);
+        st = join_columns(merge, whole_out, source, &table, count, rows_out, err);
         if (st != LMN_OK)
             lmn__conform_deinit(whole_out);
     }

@@ -23,16 +23,23 @@ LMN_MUST_USE enum lmn_status lmn__merge_where_check(const struct lmn__merge_rows
                                                     struct lmn_error *err);
 
 /*
+ * For which of `count` pairs does merge->where hold: row i of `source`, which is released, and the
+ * table's row with id[i]? `bits` has room for as many, and 8 bytes more.
+ */
+LMN_MUST_USE enum lmn_status lmn__merge_where_select(const struct lmn__merge_rows *merge,
+                                                     struct ArrowArray *source, const uint64_t *id,
+                                                     uint64_t count, uint8_t *bits,
+                                                     uint64_t *kept_out, struct lmn_error *err);
+
+/*
  * The whole rows of `count` pairs: row i of `source`, which is released, and the table's row with
- * id[i]. Pairs for which the condition does not hold are left out; id and address are moved up,
- * *kept_out is how many are left.
+ * id[i].
  *
  * *rows_out is of the type of *whole_out: every column of the table. The caller frees both.
  */
 LMN_MUST_USE enum lmn_status lmn__merge_rows_make(const struct lmn__merge_rows *merge,
-                                                  struct ArrowArray *source, uint64_t *id,
-                                                  uint64_t *address, uint64_t count,
-                                                  struct ArrowArray *rows_out, uint64_t *kept_out,
+                                                  struct ArrowArray *source, const uint64_t *id,
+                                                  uint64_t count, struct ArrowArray *rows_out,
                                                   struct lmn__conform *whole_out,
                                                   struct lmn_error *err);
 

@@ -163,8 +163,7 @@ static enum lmn_status keep_ids(struct lmn__move *move, struct lmn__pb_fragment 
     return st;
 }
 
-/* The fragments of both writers, moved rows first. */
-static enum lmn_status finish_writers(struct lmn__move *move, struct lmn_error *err)
+enum lmn_status lmn__move_finish(struct lmn__move *move, struct lmn_error *err)
 {
     struct lmn__fragment_writer *moved = move->moved, *inserted = move->inserted;
     struct lmn__pb_fragment *first = NULL, *second = NULL, *all;
@@ -199,7 +198,7 @@ static enum lmn_status finish_writers(struct lmn__move *move, struct lmn_error *
 enum lmn_status lmn__move_commit(struct lmn__move *move, struct lmn__pb_u64s modified, bool keyed,
                                  bool *again_out, struct lmn_error *err)
 {
-    enum lmn_status st = finish_writers(move, err);
+    enum lmn_status st = lmn__move_finish(move, err);
 
     *again_out = false;
     if (st != LMN_OK || (move->change.added_count == 0 && move->touched.row_count == 0))

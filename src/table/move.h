@@ -45,9 +45,12 @@ LMN_MUST_USE enum lmn_status lmn__move_insert(struct lmn__move *move,
                                               const struct lmn__conform *conform,
                                               const struct ArrowArray *rows, struct lmn_error *err);
 
+/* Finish the files that were written: move->change.added, moved rows first. */
+LMN_MUST_USE enum lmn_status lmn__move_finish(struct lmn__move *move, struct lmn_error *err);
+
 /*
- * Commit what was moved, inserted and touched; nothing is committed when that is nothing.
- * `modified` are the ids of fields that have other values.
+ * Finish and commit what was moved, inserted and touched; nothing is committed when that is
+ * nothing. `modified` are the ids of fields that have other values.
  */
 LMN_MUST_USE enum lmn_status lmn__move_commit(struct lmn__move *move, struct lmn__pb_u64s modified,
                                               bool keyed, bool *again_out, struct lmn_error *err);

@@ -15,7 +15,6 @@
 #include "arrow/gather.h"
 #include "base/error.h"
 #include "base/math.h"
-#include "expr/expr.h"
 #include "table/fill_rows.h"
 #include "table/fragment_columns.h"
 #include "table/fragment_writer.h"
@@ -31,12 +30,9 @@ static const uint64_t saved_bytes_min = 1 << 20;
 static const double stamp_bytes = 16 * 256;
 
 void lmn__set_columns_init(struct lmn__set_columns *set, struct lmn_table *table,
-                           struct lmn__manifest *manifest, const struct lmn_assignment *assignment,
-                           uint32_t count)
+                           struct lmn__manifest *manifest, const struct lmn_write_options *options)
 {
-    *set = (struct lmn__set_columns){
-        .table = table, .manifest = manifest, .assignment = assignment, .count = count
-    };
+    *set = (struct lmn__set_columns){ .table = table, .manifest = manifest, .options = options };
     lmn__arena_init(&set->arena, table->env, 0);
     lmn__touched_init(&set->touched, table->env, manifest);
 }
@@ -54,8 +50,6 @@ void lmn__set_columns_deinit(struct lmn__set_columns *set)
 
         lmn__fragments_remove(set->table->store, &written, 1);
     }
-    for (uint32_t i = 0; set->value != NULL && i < set->count; i++)
-        lmn__expr_free(set->value[i]);
     if (set->projection.layout != NULL)
         lmn__projection_deinit(&set->projection);
     lmn__touched_deinit(&set->touched);
@@ -72,101 +66,18 @@ static bool has_blob(const struct lmn__node *node)
     return found;
 }
 
-/* Bind every value to rows of type `schema`, which has the columns that are set. */
-static enum lmn_status bind_all(struct lmn__set_columns *set, const struct ArrowSchema *schema,
-                                struct lmn_error *err)
+enum lmn_status lmn__set_columns_project(struct lmn__set_columns *set,
+                                         const struct lmn__node *const *column, uint32_t count,
+                                         uint32_t read_count, struct lmn_error *err)
 {
-    enum lmn_status st = LMN_OK;
-
-    for (uint32_t i = 0; st == LMN_OK && i < set->count; i++) {
-        const struct ArrowSchema *column = NULL;
-
-        for (int64_t k = 0; k < schema->n_children && column == NULL; k++) {
-            if (strcmp(schema->children[k]->name, set->column[i]->name) == 0)
-                column = schema->children[k];
-        }
-        st = lmn__expr_bind(set->value[i], schema, NULL, column, err);
+    for (uint32_t i = 0; i < read_count; i++) {
+        if (has_blob(column[i]))
+            return lmn_fail(err, LMN_E_UNSUPPORTED, "column \"%.100s\" has blobs", column[i]->name);
     }
-    return st;
-}
-
-/* The columns that values are computed from, behind those that are set; each once. */
-static enum lmn_status list_inputs(struct lmn__set_columns *set, uint32_t *count_out,
-                                   struct lmn_error *err)
-{
-    enum lmn_status st = LMN_OK;
-
-    *count_out = set->count;
-    for (uint32_t i = 0; i < set->count; i++) {
-        const char *const *path;
-        uint32_t paths;
-
-        st = lmn__expr_paths(set->value[i], &path, &paths, err);
-        for (uint32_t k = 0; st == LMN_OK && k < paths; k++) {
-            const struct lmn__node *node;
-            bool there = false;
-
-            st = lmn__fields_find(set->manifest, path[k], &node, err);
-            while (st == LMN_OK && node->parent != NULL)
-                node = node->parent;
-            for (uint32_t n = 0; st == LMN_OK && n < *count_out; n++)
-                there = there || set->column[n] == node;
-            if (st == LMN_OK && !there)
-                set->column[(*count_out)++] = node;
-        }
-        if (st != LMN_OK)
-            return st;
-    }
-    return LMN_OK;
-}
-
-/* The columns by name, and their values parsed. */
-static enum lmn_status parse(struct lmn__set_columns *set, struct lmn_error *err)
-{
-    enum lmn_status st = LMN_OK;
-
-    set->column = lmn__arena_array(&set->arena, set->manifest->schema.top_count + set->count,
-                                   sizeof *set->column);
-    set->value = lmn__arena_array(&set->arena, set->count, sizeof *set->value);
-    if (set->column == NULL || set->value == NULL)
-        return lmn__arena_fail(&set->arena, "an update", err);
-    for (uint32_t i = 0; st == LMN_OK && i < set->count; i++) {
-        const char *name = set->assignment[i].column;
-        const struct lmn__node *node = set->manifest->schema.top;
-
-        while (node != NULL && strcmp(node->name, name) != 0)
-            node = node->next;
-        if (node == NULL)
-            return lmn_fail(err, LMN_E_NOT_FOUND, "no column \"%.100s\"", name);
-        for (uint32_t k = 0; k < i; k++) {
-            if (set->column[k] == node)
-                return lmn_fail(err, LMN_E_INVALID, "\"%.100s\" is set twice", name);
-        }
-        set->column[i] = node;
-        st = lmn__expr_parse(set->table->env, set->assignment[i].expression, &set->value[i], err);
-    }
-    return st;
-}
-
-/* Project what is read, and bind the values to it. LMN_E_UNSUPPORTED: rows have to move. */
-static enum lmn_status project(struct lmn__set_columns *set, const struct lmn__projection *whole,
-                               struct lmn_error *err)
-{
-    uint32_t count = 0;
-    enum lmn_status st = parse(set, err);
-
-    if (st == LMN_OK)
-        st = bind_all(set, &whole->arrow, err);
-    if (st == LMN_OK)
-        st = list_inputs(set, &count, err);
-    for (uint32_t i = 0; st == LMN_OK && i < count; i++) {
-        if (has_blob(set->column[i]))
-            st = lmn_fail(err, LMN_E_UNSUPPORTED, "blobs move");
-    }
-    if (st == LMN_OK)
-        st = lmn__projection_init_nodes(&set->projection, set->table->env, &set->manifest->schema,
-                                        set->column, count, LMN_BLOB_BYTES, err);
-    return st == LMN_OK ? bind_all(set, &set->projection.arrow, err) : st;
+    set->column = column;
+    set->count = count;
+    return lmn__projection_init_nodes(&set->projection, set->table->env, &set->manifest->schema,
+                                      column, read_count, LMN_BLOB_BYTES, err);
 }
 
 /* Bytes of an average row of a fragment. */
@@ -275,7 +186,8 @@ static enum lmn_status compare(struct lmn__set_columns *set, struct lmn_table *p
 
     if (st != LMN_OK || costs.set * 2 >= costs.move)
         return st;
-    st = lmn__touched_find(&set->touched, pinned, where, err);
+    if (!set->searched)
+        st = lmn__touched_find(&set->touched, pinned, where, err);
     set->searched = st == LMN_OK;
     costs = (struct costs){ 0 };
     for (uint64_t i = 0; st == LMN_OK && i < set->touched.count; i++) {
@@ -305,15 +217,11 @@ enum lmn_status lmn__set_columns_choose(struct lmn__set_columns *set, struct lmn
     st = lmn__projection_init(&whole, env, schema, NULL, 0, LMN_BLOB_EITHER, err);
     if (st != LMN_OK)
         return st;
-    st = project(set, &whole, err);
-    if (st == LMN_OK)
-        st = lmn__projection_init_nodes(&part, env, schema, set->column, set->count,
-                                        LMN_BLOB_EITHER, err);
+    st = lmn__projection_init_nodes(&part, env, schema, set->column, set->count, LMN_BLOB_EITHER,
+                                    err);
     if (st == LMN_OK) {
         st = compare(set, pinned, where, &whole, &part, fits_out, err);
         lmn__projection_deinit(&part);
-    } else if (st == LMN_E_NOT_FOUND || st == LMN_E_INVALID || st == LMN_E_UNSUPPORTED) {
-        st = LMN_OK; /* moving rows does it, or says better what is wrong */
     }
     lmn__projection_deinit(&whole);
     return st;
@@ -325,28 +233,6 @@ struct setting {
     const struct lmn__deletion *chosen;
     uint64_t row; /* the next that comes */
 };
-
-/* Values for those of `rows` that are chosen, as many as `count`. */
-static enum lmn_status compute(const struct lmn__set_columns *set, const struct ArrowArray *rows,
-                               const uint64_t *chosen, uint64_t count, struct ArrowArray *values,
-                               struct lmn_error *err)
-{
-    struct ArrowArray some = { 0 };
-    bool all = count == (uint64_t)rows->length;
-    enum lmn_status st = lmn__array_compose(set->table->env, count, set->count, values, err);
-
-    /* A value need not exist for rows that are not chosen. */
-    if (st == LMN_OK && !all)
-        st = lmn__array_gather(set->table->env, set->projection.layout, rows, chosen, count, &some,
-                               err);
-    for (uint32_t i = 0; st == LMN_OK && i < set->count; i++) {
-        st = lmn__expr_eval(set->value[i], all ? rows : &some, values->children[i], err);
-        if (st != LMN_OK)
-            lmn__fail_within(err, st, "column \"%.100s\"", set->column[i]->name);
-    }
-    lmn__array_release(&some);
-    return st;
-}
 
 /* The columns as they become: `values` where part is 1, and what they were in the other rows. */
 static enum lmn_status blend(const struct lmn__set_columns *set, const struct ArrowArray *rows,
@@ -388,12 +274,12 @@ static enum lmn_status set_rows(void *context, struct ArrowArray *rows,
         if (part[i])
             chosen[chosen_count++] = i;
     }
-    if (st == LMN_OK)
-        st = compute(set, rows, chosen, chosen_count, &values, err);
+    if (st == LMN_OK && chosen_count != 0)
+        st = set->fn(set->context, rows, chosen, chosen_count, &values, err);
     if (st == LMN_OK && chosen_count == count)
         lmn__array_move(&values, columns_out);
     else if (st == LMN_OK)
-        st = blend(set, rows, &values, part, index, columns_out, err);
+        st = blend(set, rows, chosen_count != 0 ? &values : rows, part, index, columns_out, err);
     setting->row += count;
     lmn__array_release(&values);
     lmn__free(env, part);
@@ -501,7 +387,12 @@ enum lmn_status lmn__set_columns_commit(struct lmn__set_columns *set, bool *agai
                                         .read_version = set->manifest->pb.version,
                                         .touched = set->touched.item,
                                         .touched_count = count,
-                                        .replaced_count = count };
+                                        .replaced_count = count,
+                                        .added = set->added,
+                                        .added_count = set->added_count,
+                                        .keyed = set->added_count != 0,
+                                        .message = set->options->message,
+                                        .unsynced = set->options->unsynced };
     set->change.replaced = lmn__arena_array(&set->arena, count, sizeof *set->change.replaced);
     if (set->change.replaced == NULL)
         return lmn__arena_fail(&set->arena, "fragments", err);

@@ -6,7 +6,7 @@
 #include "base/error.h"
 #include "expr/expr.h"
 #include "table/move.h"
-#include "table/set_columns.h"
+#include "table/set_values.h"
 #include "table/table_fields.h"
 
 /* An update while it is made on one version. */
@@ -14,6 +14,7 @@ struct update {
     struct lmn_env *env;
     struct lmn__manifest *manifest;
     struct lmn__set_columns set;
+    struct lmn__set_values values; /* of the set */
     struct lmn__move move;
     struct lmn__conform conform;
     struct ArrowArrayStream stream;
@@ -190,6 +191,7 @@ static void update_deinit(struct update *update)
         update->schema.release(&update->schema);
     if (update->conform.env != NULL)
         lmn__conform_deinit(&update->conform);
+    lmn__set_values_deinit(&update->values);
     lmn__set_columns_deinit(&update->set);
     lmn__move_deinit(&update->move);
 }
@@ -213,6 +215,21 @@ static enum lmn_status move_rows(struct update *update, struct lmn_table *pinned
                         : st;
 }
 
+/* Is it less to set the columns where the rows are? */
+static enum lmn_status choose(struct update *update, struct lmn_table *pinned,
+                              const struct request *request, bool *in_place_out,
+                              struct lmn_error *err)
+{
+    enum lmn_status st = lmn__set_values_init(&update->values, &update->set, request->assignment,
+                                              request->assignment_count, err);
+
+    if (st == LMN_E_NOT_FOUND || st == LMN_E_INVALID || st == LMN_E_UNSUPPORTED)
+        return LMN_OK; /* moving rows does it, or says better what is wrong */
+    return st == LMN_OK
+               ? lmn__set_columns_choose(&update->set, pinned, request->where, in_place_out, err)
+               : st;
+}
+
 static enum lmn_status attempt_update(void *context, bool *again_out, struct lmn_error *err)
 {
     struct request *request = context;
@@ -222,12 +239,11 @@ static enum lmn_status attempt_update(void *context, bool *again_out, struct lmn
     enum lmn_status st = lmn__manifest_check_writable(update.manifest, err);
 
     lmn__move_init(&update.move, table, update.manifest, &defaults);
-    lmn__set_columns_init(&update.set, table, update.manifest, request->assignment,
-                          request->assignment_count);
+    lmn__set_columns_init(&update.set, table, update.manifest, &defaults);
     if (st == LMN_OK)
         st = lmn__table_new(table->store, update.manifest, &pinned, err);
     if (st == LMN_OK)
-        st = lmn__set_columns_choose(&update.set, pinned, request->where, &in_place, err);
+        st = choose(&update, pinned, request, &in_place, err);
     if (st == LMN_OK && in_place)
         st = lmn__set_columns_commit(&update.set, again_out, err);
     else if (st == LMN_OK && !(update.set.searched && update.set.touched.row_count == 0))

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Updates that write the columns that they set, in rows that stay where they are: which files there
- * are before and after, what fragments say of their rows, and that a failure leaves nothing.
+ * Updates and upserts that write the columns that they set, in rows that stay where they are: which
+ * files there are before and after, what fragments say of their rows, and that a failure leaves
+ * nothing.
  */
 #include "keyed_rows.h"
 #include "stores.h"
 #include "table/row_ids.h"
 #include "table/table.h"
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
 enum { ROWS = KEYED_WIDE_NAMES, FRAGMENT_ROWS = 3, FRAGMENTS = ROWS / FRAGMENT_ROWS };
 
@@ -223,17 +226,137 @@ static void test_set_columns__values_of_other_rows(void **state)
     lmn_store_release(store);
 }
 
+/* Upsert the rows of a stream, which is released. */
+static enum lmn_status upsert_stream(struct lmn_table *table, struct ArrowArrayStream *stream,
+                                     const char *where, struct lmn_merge_result *result_out,
+                                     struct lmn_error *err)
+{
+    static const char *const on[] = { "id" };
+    const struct lmn_merge_options options = { .on = on,
+                                               .on_count = 1,
+                                               .matched = LMN_MERGE_UPDATE,
+                                               .matched_where = where,
+                                               .not_matched = LMN_MERGE_INSERT };
+
+    return lmn_table_merge(table, stream, &options, result_out, err);
+}
+
+static void upsert(struct lmn_table *table, unsigned columns, const struct keyed_row *row,
+                   uint64_t count, const char *where, struct lmn_merge_result *result_out)
+{
+    struct ArrowArrayStream stream;
+    struct lmn_error err = { 0 };
+
+    keyed_stream(columns, row, count, 2, &stream);
+    CHECK_STATUS(upsert_stream(table, &stream, where, result_out, &err), LMN_OK, &err);
+}
+
+/* Matched rows stay, others are new rows; the key that the source brings is not written. */
+static void upsert_some(bool unstable)
+{
+    static const struct keyed_row given[] = {
+        { 6, 600, NULL }, { 12, 1200, NULL }, { 2, 200, NULL }, { 1, KEYED_NULL, NULL },
+        { 5, 500, NULL }, { 11, 1100, NULL }, { 4, 400, NULL },
+    };
+    static const int32_t left[] = { 0, -2, 2 }, set[] = { 1 };
+    static const uint64_t stamps[][FRAGMENT_ROWS] = { { 3, 3, 1 }, { 3, 1, 3 } };
+    struct lmn_store *store = test_store_memory();
+    struct lmn_table *table = make_table(store, ROWS, unstable);
+    struct keyed_row row[ROWS + 3];
+    struct lmn__pb_fragment fragment;
+    struct lmn_merge_result result;
+    struct lmn__arena arena;
+    struct lmn_error err = { 0 };
+    size_t files = test_store_count(store, "data");
+
+    lmn__arena_init(&arena, test_env(), 0);
+    CHECK_STATUS(lmn_table_delete(table, "id = 5", NULL, &err), LMN_OK, &err);
+    upsert(table, KEYED_ID | KEYED_VALUE, given, COUNT(given), NULL, &result);
+    CHECK_EQ(result.updated, 4);
+    CHECK_EQ(result.inserted, 3);
+    CHECK_EQ(test_store_count(store, "data"), files + 3);
+    CHECK_EQ(lmn_table_version(table), 3);
+    for (uint64_t i = 0; i < 2; i++) {
+        const struct lmn__pb_data_file *file;
+
+        get_fragment(table, i, &arena, &fragment);
+        file = fragment.files.item;
+        CHECK_EQ(fragment.files.count, 2);
+        check_fields(&file[0], 3, left);
+        check_fields(&file[1], 1, set);
+        if (!unstable)
+            check_stamps(&fragment, &arena, stamps[i]);
+    }
+    make_rows(row, ROWS);
+    row[0].value = KEYED_NULL;
+    row[1].value = 200;
+    row[3].value = 400;
+    row[4] = (struct keyed_row){ 5, 500, NULL };
+    row[5].value = 600;
+    row[ROWS] = (struct keyed_row){ 11, 1100, NULL };
+    row[ROWS + 1] = (struct keyed_row){ 12, 1200, NULL };
+    keyed_check(table, row, ROWS + 2);
+    lmn__arena_deinit(&arena);
+    lmn_table_release(table);
+    lmn_store_release(store);
+    CHECK_EQ(live_allocations(), 0);
+}
+
+static void test_set_columns__of_upserts(void **state)
+{
+    (void)state;
+    upsert_some(false);
+    upsert_some(true);
+}
+
+/* Rows that the condition leaves out are not set; those of whole rows move. */
+static void test_set_columns__of_upserts_where(void **state)
+{
+    static const char where[] = "source.value > target.value";
+    struct lmn_store *store = test_store_memory();
+    struct lmn_table *table = make_table(store, ROWS, false);
+    struct keyed_row row[ROWS], given[ROWS];
+    struct lmn_merge_result result;
+    size_t files = test_store_count(store, "data");
+
+    (void)state;
+    make_rows(row, ROWS);
+    make_rows(given, ROWS);
+    for (unsigned i = 0; i < ROWS; i++) {
+        given[i].value = 45;
+        row[i].value = row[i].value < 45 ? 45 : row[i].value;
+    }
+    upsert(table, KEYED_ID | KEYED_VALUE, given, ROWS, where, &result);
+    CHECK_EQ(result.updated, 4);
+    CHECK_EQ(result.skipped, ROWS - 4);
+    CHECK_EQ(test_store_count(store, "data"), files + 2);
+    CHECK_EQ(test_store_count(store, "_deletions"), 0);
+    keyed_check(table, row, ROWS);
+    upsert(table, KEYED_ALL, row, 2, NULL, &result);
+    CHECK_EQ(test_store_count(store, "_deletions"), 1);
+    keyed_check(table, row, ROWS);
+    lmn_table_release(table);
+    lmn_store_release(store);
+    CHECK_EQ(live_allocations(), 0);
+}
+
 static size_t count_files(struct lmn_store *store)
 {
     return test_store_count(store, "data") + test_store_count(store, "_deletions") +
            test_store_count(store, "_transactions") + test_store_count(store, "_versions");
 }
 
+/* All rows but the second get other values: by an update, or by an upsert with one row more. */
+static const struct lmn_assignment more = { "value", "value + id" };
+static const struct keyed_row upserted[] = {
+    { 1, 11, NULL }, { 3, 33, NULL }, { 4, 44, NULL }, { 5, 55, NULL }
+};
+
 /* The rows are the old ones, or the new ones; with the nth fault. False: there was none. */
-static bool update_with_fault(struct lmn_store **store, uint64_t nth)
+static bool set_with_fault(struct lmn_store **store, bool by_key, uint64_t nth)
 {
-    static const struct lmn_assignment more = { "value", "value + id" };
-    struct keyed_row row[FRAGMENT_ROWS + 1];
+    struct keyed_row row[FRAGMENT_ROWS + 2];
+    struct ArrowArrayStream stream;
     struct lmn_store *broken;
     struct lmn_table *table;
     struct lmn_error err = { 0 };
@@ -249,8 +372,11 @@ static bool update_with_fault(struct lmn_store **store, uint64_t nth)
     files = count_files(*store);
     broken = test_store_faulty(*store);
     CHECK_OK(lmn_table_open(broken, NULL, &table, &err));
+    if (by_key)
+        keyed_stream(KEYED_ID | KEYED_VALUE, upserted, COUNT(upserted), 2, &stream);
     fault_arm(FAULT_ALLOC | FAULT_STORE, nth);
-    st = lmn_table_update(table, "id <> 2", &more, 1, NULL, &err);
+    st = by_key ? upsert_stream(table, &stream, NULL, NULL, &err)
+                : lmn_table_update(table, "id <> 2", &more, 1, NULL, &err);
     fired = fault_fired();
     fault_disarm();
     lmn_table_release(table);
@@ -264,7 +390,8 @@ static bool update_with_fault(struct lmn_store **store, uint64_t nth)
     make_rows(row, FRAGMENT_ROWS + 1);
     for (unsigned i = 0; version == 2 && i <= FRAGMENT_ROWS; i++)
         row[i].value += i != 1 ? row[i].id : 0;
-    keyed_check(table, row, FRAGMENT_ROWS + 1);
+    row[FRAGMENT_ROWS + 1] = upserted[3];
+    keyed_check(table, row, by_key && version == 2 ? FRAGMENT_ROWS + 2 : FRAGMENT_ROWS + 1);
     lmn_table_release(table);
     if (count_files(*store) != files) {
         lmn_store_release(*store);
@@ -276,12 +403,14 @@ static bool update_with_fault(struct lmn_store **store, uint64_t nth)
 
 static void test_set_columns__faults(void **state)
 {
-    struct lmn_store *store = NULL;
-
     (void)state;
-    for (uint64_t nth = 1; update_with_fault(&store, nth); nth++)
-        ;
-    CHECK(store == NULL);
+    for (int by_key = 0; by_key < 2; by_key++) {
+        struct lmn_store *store = NULL;
+
+        for (uint64_t nth = 1; set_with_fault(&store, by_key != 0, nth); nth++)
+            ;
+        CHECK(store == NULL);
+    }
 }
 
 int main(void)
@@ -291,6 +420,8 @@ int main(void)
         cmocka_unit_test(test_set_columns__drops_files_without_columns),
         cmocka_unit_test(test_set_columns__moves_what_is_cheaper),
         cmocka_unit_test(test_set_columns__values_of_other_rows),
+        cmocka_unit_test(test_set_columns__of_upserts),
+        cmocka_unit_test(test_set_columns__of_upserts_where),
         cmocka_unit_test(test_set_columns__faults),
     };
 
