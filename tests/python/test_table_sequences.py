@@ -302,7 +302,8 @@ class IndexedSequence(Sequence):
 
     def run(self):
         steps = ["append", "append", "delete", "update", "upsert", "restore", "compact", "compact"]
-        steps += ["add_column", "drop_column", "index", "index", "optimize", "cleanup"]
+        steps += ["upsert_some_columns", "add_column", "drop_column", "index", "index"]
+        steps += ["optimize", "cleanup"]
         self.step("create")
         self.step("index")
         for _ in range(9):
@@ -358,7 +359,8 @@ def test_indices_agree_after_each_operation(part, tmp_path):
 @pytest.mark.parametrize("kind", [WideSequence, WideIndexedSequence])
 def test_columns_that_are_set_in_place(kind, tmp_path):
     in_place = run_seeds(range(300, 315), tmp_path, kind)
-    assert in_place.total() > 0
+    assert in_place["update"] > 0
+    assert in_place["upsert"] > 0
 
 
 @pytest.mark.soak
