@@ -417,7 +417,6 @@ static enum lmn_status run_read_group(struct lmn_store *store, struct lmn_error 
     return st;
 }
 
-/* One fragment goes as a whole, another loses a row. */
 static enum lmn_status run_set_columns(struct lmn_store *store, struct lmn_error *err)
 {
     static const struct lmn_assignment more = { "value", "value + 100" };
@@ -428,6 +427,19 @@ static enum lmn_status run_set_columns(struct lmn_store *store, struct lmn_error
     return st;
 }
 
+/* A column of rows that stay where they are, and a row that is new. */
+static enum lmn_status run_upsert_column(struct lmn_store *store, struct lmn_error *err)
+{
+    static const struct keyed_row row[] = {
+        { 6, 61, NULL }, { 1, 11, NULL }, { 20, 200, NULL }, { 3, 31, NULL }, { 4, 41, NULL }
+    };
+    const struct lmn_merge_options options = { .matched = LMN_MERGE_UPDATE,
+                                               .not_matched = LMN_MERGE_INSERT };
+
+    return merge(store, row, sizeof row / sizeof row[0], KEYED_ID | KEYED_VALUE, &options, err);
+}
+
+/* One fragment goes as a whole, another loses a row. */
 static enum lmn_status run_delete_fragment(struct lmn_store *store, struct lmn_error *err)
 {
     struct lmn_table *table = open_newest(store);
@@ -526,6 +538,7 @@ CRASH_TEST(widen, make_base)
 CRASH_TEST(read_group, make_base)
 CRASH_TEST(delete_fragment, make_base)
 CRASH_TEST(set_columns, make_wide)
+CRASH_TEST(upsert_column, make_wide)
 CRASH_TEST(restore, make_base)
 CRASH_TEST(tag, make_base)
 CRASH_TEST(move_tag, make_base)
@@ -655,6 +668,7 @@ int main(void)
         CASE(read_group),
         CASE(delete_fragment),
         CASE(set_columns),
+        CASE(upsert_column),
         CASE(restore),
         CASE(tag),
         CASE(move_tag),
