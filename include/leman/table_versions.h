@@ -23,7 +23,11 @@ struct lmn_version_list {
     void *memory;
 };
 
-/* All versions that are left, rising. The caller frees the list. */
+/*
+ * All versions that are left, rising. The caller frees the list. A version whose manifest is
+ * damaged, or needs what this library does not know, is an "unreadable" operation whose message
+ * says why.
+ */
 LMN_API LMN_MUST_USE enum lmn_status lmn_table_versions(struct lmn_table *table,
                                                         struct lmn_version_list *list_out,
                                                         struct lmn_error *err);

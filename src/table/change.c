@@ -47,16 +47,6 @@ static void wait_a_little(uint32_t attempt)
     lmn__clock_wait_ns((int64_t)attempt * WAIT_NS * dice / 65536);
 }
 
-/* Was the version that the table stood at cleaned up? Then files of it are missed. */
-static bool is_gone(struct lmn_table *table, const struct lmn__manifest *stood)
-{
-    bool there;
-
-    return lmn__version_exists(table->store, stood->pb.version, stood->plain_name, &there, NULL) ==
-               LMN_OK &&
-           !there;
-}
-
 enum lmn_status lmn__change_make(struct lmn_table *table, lmn__attempt_fn attempt, void *context,
                                  struct lmn_error *err)
 {
@@ -70,7 +60,9 @@ enum lmn_status lmn__change_make(struct lmn_table *table, lmn__attempt_fn attemp
         bool again = false;
 
         st = attempt(context, &again, err);
-        again = (st == LMN_E_CONFLICT && again) || (st == LMN_E_NOT_FOUND && is_gone(table, stood));
+        if (st != LMN_E_CONFLICT) /* files of a version that is cleaned up are missed */
+            again = st == LMN_E_NOT_FOUND &&
+                    lmn__version_is_gone(table->store, stood->pb.version, stood->plain_name);
         lmn__manifest_release(stood);
         if (!again || i == RETRIES_MAX)
             return st;

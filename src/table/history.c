@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <leman/table_versions.h>
 
+#include <string.h>
+
 #include "table/change.h"
 #include "table/conflict.h"
 #include "table/versions.h"
@@ -68,6 +70,27 @@ static enum lmn_status describe(struct lmn_table *table, uint64_t version, bool 
     return st;
 }
 
+/* One whose manifest cannot be read, for the reason that it is given; its time is the file's. */
+static enum lmn_status describe_unreadable(struct lmn_table *table, uint64_t version, bool plain,
+                                           const char *reason, struct lmn__arena *arena,
+                                           struct lmn_version_entry *entry, struct lmn_error *err)
+{
+    char path[LMN__VERSION_PATH_BYTES];
+    struct lmn__store_stat stat;
+    enum lmn_status st;
+
+    lmn__version_path(version, plain, path);
+    st = table->store->ops->stat(table->store, path, &stat, err);
+    if (st != LMN_OK)
+        return st;
+    *entry =
+        (struct lmn_version_entry){ .version = version,
+                                    .timestamp_us = stat.modified_ns / 1000,
+                                    .operation = "unreadable",
+                                    .message = lmn__arena_strndup(arena, reason, strlen(reason)) };
+    return entry->message != NULL ? LMN_OK : lmn__arena_fail(arena, "a list of versions", err);
+}
+
 enum lmn_status lmn_table_versions(struct lmn_table *table, struct lmn_version_list *list_out,
                                    struct lmn_error *err)
 {
@@ -87,7 +110,14 @@ enum lmn_status lmn_table_versions(struct lmn_table *table, struct lmn_version_l
             st = lmn__arena_fail(arena, "a list of versions", err);
     }
     for (uint64_t i = 0; st == LMN_OK && i < count; i++) {
-        st = describe(table, version[i], plain, arena, &list_out->entry[kept], err);
+        struct lmn_error reason = { 0 };
+
+        st = describe(table, version[i], plain, arena, &list_out->entry[kept], &reason);
+        if (st == LMN_E_CORRUPT || st == LMN_E_UNSUPPORTED)
+            st = describe_unreadable(table, version[i], plain, reason.message, arena,
+                                     &list_out->entry[kept], err);
+        else if (st != LMN_OK && err != NULL)
+            *err = reason;
         kept += st == LMN_OK;
         if (st == LMN_E_NOT_FOUND) /* cleaned away since it was listed */
             st = LMN_OK;

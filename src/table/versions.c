@@ -116,6 +116,13 @@ enum lmn_status lmn__version_exists(struct lmn_store *store, uint64_t version, b
     return st == LMN_E_NOT_FOUND ? LMN_OK : st;
 }
 
+bool lmn__version_is_gone(struct lmn_store *store, uint64_t version, bool plain)
+{
+    bool there;
+
+    return lmn__version_exists(store, version, plain, &there, NULL) == LMN_OK && !there;
+}
+
 int64_t lmn__versions_stamp(struct lmn_store *store)
 {
     return store->ops->dir_stamp != NULL ? store->ops->dir_stamp(store, folder) : 0;

@@ -22,6 +22,9 @@ LMN_MUST_USE enum lmn_status lmn__version_exists(struct lmn_store *store, uint64
                                                  bool plain, bool *there_out,
                                                  struct lmn_error *err);
 
+/* Is there surely none any more, as after a cleanup? */
+bool lmn__version_is_gone(struct lmn_store *store, uint64_t version, bool plain);
+
 /*
  * The number of the newest version, and how manifests are named.
  *

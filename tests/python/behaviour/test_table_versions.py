@@ -172,6 +172,17 @@ def clean(table, *versions):
         os.remove(f"{table.path}/_versions/{2**64 - 1 - version:020}.manifest")
 
 
+def test_read__of_a_version_that_was_cleaned_up_is_told(table):
+    behind = leman.open(table.path)
+    table.compact()
+    table.cleanup(datetime.timedelta(0))
+    with pytest.raises(leman.NotFoundError, match="version 3 was removed by a cleanup") as caught:
+        behind.to_arrow()
+    assert ".lance" in str(caught.value)
+    behind.refresh()
+    assert values(behind) == [1, 2, 3]
+
+
 @pytest.mark.parametrize("cleaned", [[], [4], [3], [3, 4]])
 def test_write__a_handle_that_is_behind_goes_on_from_the_newest(table, cleaned):
     other = leman.open(table.path)

@@ -210,6 +210,33 @@ static void test_versions__are_described(void **state)
     CHECK_EQ(live_allocations(), 0);
 }
 
+/* One manifest is damaged; the versions beside it are listed as ever. */
+static void test_versions__corrupt_one_is_listed(void **state)
+{
+    struct lmn_store *store = test_store_memory();
+    struct lmn_table *table = three_versions(store);
+    struct lmn_version_list list;
+    struct lmn_error err = { 0 };
+    char path[LMN__VERSION_PATH_BYTES];
+
+    (void)state;
+    lmn__version_path(2, false, path);
+    CHECK_OK(store->ops->remove(store, path, &err));
+    test_store_write(store, path, "damaged", 7);
+    CHECK_STATUS(lmn_table_versions(table, &list, &err), LMN_OK, &err);
+    CHECK_EQ(list.count, 3);
+    CHECK_STR(list.entry[0].message, "first");
+    CHECK_EQ(list.entry[1].version, 2);
+    CHECK_STR(list.entry[1].operation, "unreadable");
+    CHECK_HAS(list.entry[1].message, path);
+    CHECK(list.entry[1].timestamp_us != 0);
+    CHECK_STR(list.entry[2].operation, "delete");
+    lmn_version_list_free(&list);
+    lmn_table_release(table);
+    lmn_store_release(store);
+    CHECK_EQ(live_allocations(), 0);
+}
+
 /* The newest version that is not after a time; versions of one microsecond count as one. */
 static void test_versions__by_time(void **state)
 {
@@ -308,6 +335,7 @@ int main(void)
         cmocka_unit_test(test_versions__corrupt_mixed_names),
         cmocka_unit_test(test_versions__plain_names_stay),
         cmocka_unit_test(test_versions__are_described),
+        cmocka_unit_test(test_versions__corrupt_one_is_listed),
         cmocka_unit_test(test_versions__by_time),
         cmocka_unit_test(test_versions__times_without_bounds),
         cmocka_unit_test(test_versions__faults),
