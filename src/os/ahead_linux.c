@@ -6,6 +6,9 @@
  * together with the caller, each taking the next range until none is left. A caller does not wait
  * for a helper that is late.
  *
+ * What is fetched is noted (stretch.h), so that a part of the file to which reads come back is
+ * fetched as a whole, behind what is waited for.
+ *
  *   - Whoever takes a helper out of `idle` has it for himself, and puts it back when he has no
  *     more ranges to take. It may be at its last one then, so the next one waits for it.
  *   - A helper has a descriptor of its own, which it closes: the file may be gone meanwhile.
@@ -24,12 +27,14 @@
 #include "base/math.h"
 #include "os/fork.h"
 #include "os/hand.h"
+#include "os/host.h"
 
 enum {
     SAMPLES = 4,
     SAMPLE_BYTES_MAX = 1 << 20,
     SHARED_RANGES_MIN = 16,
     SHARED_RANGES_MAX = 256,
+    STRETCHES_MAX = 64,
     NO_WAIT = 8,         /* RWF_NOWAIT; glibc has it since 2.26 */
     CALL_CACHESTAT = 451 /* Linux 6.5 */
 };
@@ -90,15 +95,16 @@ static bool is_near(int fd, const struct lmn__file_range *range)
     return !has_pages(fd, range) && is_read_at_once(fd, range->offset);
 }
 
-static bool are_near(int fd, const struct lmn__file_range *range, size_t count)
+/* The first range of some that is not in memory; `count` when there is none. */
+static size_t find_far(int fd, const struct lmn__file_range *range, size_t count)
 {
     size_t step = count > SAMPLES ? count / SAMPLES : 1;
 
     for (size_t i = 0; i < count; i += step) {
         if (range[i].len != 0 && !is_near(fd, &range[i]))
-            return false;
+            return i;
     }
-    return true;
+    return count;
 }
 
 /* Give advice until no range is left. */
@@ -200,6 +206,44 @@ static size_t advise_with_helper(struct lmn__ahead *ahead, int fd,
     return count;
 }
 
+/* Give advice about all of the ranges. */
+static void advise_all(struct lmn__ahead *ahead, int fd, const struct lmn__file_range *range,
+                       size_t count)
+{
+    size_t done = 0;
+
+    while (ahead->env->threads > 1 && count - done >= SHARED_RANGES_MIN) {
+        size_t shared = advise_with_helper(ahead, fd, range + done, count - done);
+
+        if (shared == 0)
+            break;
+        done += shared;
+    }
+    for (; done < count; done++)
+        advise(fd, &range[done]);
+}
+
+/* Is there memory for all files that are open, and for others' beside them? */
+static bool has_room(struct lmn__ahead *ahead)
+{
+    return atomic_load(&ahead->open_bytes) <= lmn__host_free_memory_bytes() / 2;
+}
+
+/* Note what has to be fetched, range[far] with it; up to `cap` stretches that are worth it, too. */
+static size_t find_stretches(struct lmn__ahead_file *file, int fd,
+                             const struct lmn__file_range *range, size_t count, size_t far,
+                             struct lmn__file_range *stretch_out, size_t cap)
+{
+    struct lmn__visit visit = LMN__VISIT_INIT;
+    size_t found = 0;
+
+    for (size_t i = 0; i < count && found < cap; i++) {
+        if (range[i].len != 0 && (i == far || !has_pages(fd, &range[i])))
+            found += lmn__stretches_note(&file->stretches, &visit, &range[i], stretch_out + found);
+    }
+    return found;
+}
+
 void lmn__ahead_init(struct lmn__ahead *ahead, struct lmn_env *env)
 {
     *ahead = (struct lmn__ahead){ .env = env };
@@ -211,20 +255,32 @@ void lmn__ahead_deinit(struct lmn__ahead *ahead)
         helper_free(ahead->env, atomic_exchange(&ahead->idle[i], NULL));
 }
 
-void lmn__ahead_fetch(struct lmn__ahead *ahead, const struct lmn__file *file,
+void lmn__ahead_file_init(struct lmn__ahead_file *file, struct lmn__ahead *ahead,
+                          uint64_t file_bytes)
+{
+    file->ahead = ahead;
+    lmn__stretches_init(&file->stretches, ahead->env, file_bytes);
+    atomic_fetch_add(&ahead->open_bytes, file_bytes);
+}
+
+void lmn__ahead_file_deinit(struct lmn__ahead_file *file)
+{
+    if (file->ahead == NULL)
+        return;
+    atomic_fetch_sub(&file->ahead->open_bytes, file->stretches.file_bytes);
+    lmn__stretches_deinit(&file->stretches);
+}
+
+void lmn__ahead_fetch(struct lmn__ahead_file *file, const struct lmn__file *open,
                       const struct lmn__file_range *range, size_t count)
 {
-    size_t done = 0;
+    struct lmn__file_range stretch[STRETCHES_MAX];
+    size_t far = find_far(open->fd, range, count), found;
 
-    if (are_near(file->fd, range, count))
+    if (far == count)
         return;
-    while (ahead->env->threads > 1 && count - done >= SHARED_RANGES_MIN) {
-        size_t shared = advise_with_helper(ahead, file->fd, range + done, count - done);
-
-        if (shared == 0)
-            break;
-        done += shared;
-    }
-    for (; done < count; done++)
-        advise(file->fd, &range[done]);
+    found = find_stretches(file, open->fd, range, count, far, stretch, STRETCHES_MAX);
+    advise_all(file->ahead, open->fd, range, count); /* these are waited for */
+    if (found != 0 && has_room(file->ahead))
+        advise_all(file->ahead, open->fd, stretch, found);
 }

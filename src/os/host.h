@@ -22,6 +22,12 @@ uint64_t lmn__host_idle_ns(void);
 uint64_t lmn__host_memory_bytes(void);
 
 /*
+ * How much of it holds nothing but copies of files, or nothing at all; 0 when it is not known. Some
+ * tens of microseconds.
+ */
+uint64_t lmn__host_free_memory_bytes(void);
+
+/*
  * How many GPUs this process may use; the number of each in `id_out`. CUDA_VISIBLE_DEVICES names
  * them, or they are all that the driver lists; 0 without a driver.
  */

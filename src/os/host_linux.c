@@ -31,10 +31,19 @@ static void read_line(const char *path, char *line, int line_bytes)
     fclose(file);
 }
 
-/* Call `take` with the line of `name` in this process's control group and those above it. */
-static void each_group(const char *name, void (*take)(const char *line, void *into), void *into)
+/* The first line of a file of a control group; "" when it has none. */
+static void read_group_line(const char *group, const char *name, char *line, int line_bytes)
 {
-    char group[1024], path[1280], line[256];
+    char path[1280];
+
+    snprintf(path, sizeof path, "%s/%s", group, name);
+    read_line(path, line, line_bytes);
+}
+
+/* Call `take` with the folders of this process's control group and those above it. */
+static void each_group(void (*take)(const char *group, void *into), void *into)
+{
+    char group[1024], path[1280];
 
     read_line("/proc/self/cgroup", group, sizeof group);
     if (strncmp(group, "0::/", 4) != 0)
@@ -42,32 +51,78 @@ static void each_group(const char *name, void (*take)(const char *line, void *in
     for (;;) {
         char *slash = strrchr(group + 3, '/');
 
-        snprintf(path, sizeof path, "/sys/fs/cgroup%s/%s", group[4] != '\0' ? group + 3 : "", name);
-        read_line(path, line, sizeof line);
-        if (line[0] != '\0')
-            take(line, into);
+        snprintf(path, sizeof path, "/sys/fs/cgroup%s", group[4] != '\0' ? group + 3 : "");
+        take(path, into);
         if (group[4] == '\0' || slash == NULL)
             return;
         slash[slash == group + 3] = '\0';
     }
 }
 
-static void take_cpus(const char *line, void *into)
+static void take_cpus(const char *group, void *into)
 {
     double *cpus = into;
     unsigned long long quota, period;
+    char line[256];
 
+    read_group_line(group, "cpu.max", line, sizeof line);
     if (sscanf(line, "%llu %llu", &quota, &period) == 2 && period > 0 &&
         (double)quota / (double)period < *cpus)
         *cpus = (double)quota / (double)period;
 }
 
-static void take_memory(const char *line, void *into)
+/* The number in a file of a control group; false where it has none, or no limit. */
+static bool read_group_number(const char *group, const char *name, uint64_t *number_out)
 {
-    uint64_t *bytes = into;
-    unsigned long long limit;
+    unsigned long long number = 0;
+    char line[256];
+    bool found;
 
-    if (sscanf(line, "%llu", &limit) == 1 && limit < *bytes)
+    read_group_line(group, name, line, sizeof line);
+    found = sscanf(line, "%llu", &number) == 1;
+    *number_out = number;
+    return found;
+}
+
+static void take_memory(const char *group, void *into)
+{
+    uint64_t *bytes = into, limit;
+
+    if (read_group_number(group, "memory.max", &limit) && limit < *bytes)
+        *bytes = limit;
+}
+
+/* The number that stands behind `name` in a file of lines with a name and a number. */
+static bool find_number(const char *path, const char *name, uint64_t *number_out)
+{
+    FILE *file = fopen(path, "re");
+    size_t len = strlen(name);
+    unsigned long long number = 0;
+    char line[256];
+    bool found = false;
+
+    while (!found && file != NULL && fgets(line, sizeof line, file) != NULL)
+        found = strncmp(line, name, len) == 0 && sscanf(line + len, "%llu", &number) == 1;
+    if (file != NULL)
+        fclose(file);
+    *number_out = number;
+    return found;
+}
+
+/* A group's copies of files are given up when it needs memory for other things. */
+static void take_free_memory(const char *group, void *into)
+{
+    uint64_t *bytes = into, limit, used, copies;
+    char path[1280];
+
+    if (!read_group_number(group, "memory.max", &limit) ||
+        !read_group_number(group, "memory.current", &used))
+        return;
+    snprintf(path, sizeof path, "%s/memory.stat", group);
+    if (find_number(path, "file ", &copies))
+        used -= copies < used ? copies : used;
+    limit -= used < limit ? used : limit;
+    if (limit < *bytes)
         *bytes = limit;
 }
 
@@ -75,7 +130,7 @@ double lmn__host_cpus(void)
 {
     double cpus = lmn__processor_count();
 
-    each_group("cpu.max", take_cpus, &cpus);
+    each_group(take_cpus, &cpus);
     return cpus;
 }
 
@@ -94,7 +149,18 @@ uint64_t lmn__host_memory_bytes(void)
 {
     uint64_t bytes = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
 
-    each_group("memory.max", take_memory, &bytes);
+    each_group(take_memory, &bytes);
+    return bytes;
+}
+
+uint64_t lmn__host_free_memory_bytes(void)
+{
+    uint64_t kilobytes, bytes;
+
+    if (!find_number("/proc/meminfo", "MemAvailable:", &kilobytes))
+        return 0;
+    bytes = kilobytes * 1024;
+    each_group(take_free_memory, &bytes);
     return bytes;
 }
 

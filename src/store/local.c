@@ -34,6 +34,7 @@ struct local_store {
 struct local_file {
     struct lmn__store_file base;
     struct lmn__file os;
+    struct lmn__ahead_file ahead;
     char *path; /* the whole one, for messages */
 };
 
@@ -192,6 +193,7 @@ static void local_close(struct lmn__store_file *base)
     struct local_file *file = (struct local_file *)base;
 
     lmn__file_close(&file->os);
+    lmn__ahead_file_deinit(&file->ahead);
     lmn__free(base->store->env, file->path);
     lmn__store_file_free(base);
 }
@@ -237,6 +239,7 @@ static enum lmn_status open_there(struct lmn_store *store, const char *path,
         local_close(&file->base);
         return st;
     }
+    lmn__ahead_file_init(&file->ahead, &((struct local_store *)store)->ahead, file->base.bytes);
     *file_out = &file->base;
     return LMN_OK;
 }
@@ -281,6 +284,7 @@ static enum lmn_status local_create(struct lmn_store *store, const char *path,
         local_close(&file->base);
         return st;
     }
+    lmn__ahead_file_init(&file->ahead, &((struct local_store *)store)->ahead, 0);
     *file_out = &file->base;
     return LMN_OK;
 }
@@ -297,9 +301,8 @@ static void local_will_read(struct lmn__store_file *base, const struct lmn__file
                             size_t count)
 {
     struct local_file *file = (struct local_file *)base;
-    struct local_store *local = (struct local_store *)base->store;
 
-    lmn__ahead_fetch(&local->ahead, &file->os, range, count);
+    lmn__ahead_fetch(&file->ahead, &file->os, range, count);
 }
 
 static enum lmn_status local_write_at(struct lmn__store_file *base, uint64_t offset,

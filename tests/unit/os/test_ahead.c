@@ -33,6 +33,7 @@ static struct {
     struct lmn__cond cond;
     struct {
         unsigned advised[RANGES];
+        unsigned whole; /* times that the whole file was */
         int helper_fd;  /* -1: none came */
         bool awaits_it; /* the test's own thread goes on when one has come */
         bool holds_it;  /* a helper waits */
@@ -54,9 +55,14 @@ int posix_fadvise(int fd, off_t offset, off_t len, int advice)
     bool helps = (uint64_t)syscall(SYS_gettid) != kernel.owner;
 
     CHECK_EQ(advice, POSIX_FADV_WILLNEED);
-    CHECK_EQ(len, RANGE_BYTES);
     lmn__mutex_lock(&kernel.mutex);
-    kernel.locked.advised[offset / RANGE_BYTES]++;
+    if (len == RANGES * RANGE_BYTES) {
+        CHECK_EQ(offset, 0);
+        kernel.locked.whole++;
+    } else {
+        CHECK_EQ(len, RANGE_BYTES);
+        kernel.locked.advised[offset / RANGE_BYTES]++;
+    }
     if (helps) {
         kernel.locked.helper_fd = fd;
         lmn__cond_wake_all(&kernel.cond);
@@ -111,6 +117,7 @@ long syscall(long number, ...)
 struct subject {
     struct lmn__file file;
     struct lmn__ahead ahead;
+    struct lmn__ahead_file served;
     struct lmn__file_range range[RANGES];
 };
 
@@ -123,10 +130,12 @@ static void subject_init(struct subject *subject)
         subject->range[i] = (struct lmn__file_range){ i * RANGE_BYTES, RANGE_BYTES };
     CHECK_OK(lmn__file_open("/dev/null", LMN__FILE_READ, &subject->file, &err));
     lmn__ahead_init(&subject->ahead, test_env());
+    lmn__ahead_file_init(&subject->served, &subject->ahead, RANGES * RANGE_BYTES);
 }
 
 static void subject_deinit(struct subject *subject)
 {
+    lmn__ahead_file_deinit(&subject->served);
     lmn__ahead_deinit(&subject->ahead);
     lmn__file_close(&subject->file);
     CHECK_EQ(live_allocations(), 0);
@@ -134,7 +143,7 @@ static void subject_deinit(struct subject *subject)
 
 static void fetch(struct subject *subject, size_t count)
 {
-    lmn__ahead_fetch(&subject->ahead, &subject->file, subject->range, count);
+    lmn__ahead_fetch(&subject->served, &subject->file, subject->range, count);
 }
 
 static unsigned count_advised(void)
@@ -229,6 +238,7 @@ static void test_ahead__does_not_wait_for_its_helper(void **state)
     kernel.locked.holds_it = true;
     fetch(&subject, 64);
     CHECK_EQ(count_advised(), 64);
+    lmn__ahead_file_deinit(&subject.served);
     lmn__file_close(&subject.file);
     lmn__mutex_lock(&kernel.mutex);
     fd = kernel.locked.helper_fd;
@@ -239,6 +249,55 @@ static void test_ahead__does_not_wait_for_its_helper(void **state)
     lmn__ahead_deinit(&subject.ahead);
     CHECK(!is_open(fd));
     CHECK_EQ(live_allocations(), 0);
+}
+
+/* How often all of the file is fetched by calls that read half of it. */
+static unsigned fetch_again(struct subject *subject, int calls)
+{
+    for (int i = 0; i < calls; i++)
+        fetch(subject, RANGES / 2);
+    return kernel.locked.whole;
+}
+
+static void test_ahead__reads_that_come_back(void **state)
+{
+    struct subject subject;
+
+    (void)state;
+    subject_init(&subject);
+    kernel.is_blind = true; /* what is read is never there */
+    CHECK_EQ(fetch_again(&subject, 7), 0);
+    CHECK_EQ(fetch_again(&subject, 1), 1);
+    CHECK_EQ(fetch_again(&subject, 16), 3);
+    subject_deinit(&subject);
+    CHECK_EQ(count_advised(), RANGES / 2);
+}
+
+/* What was fetched does not count. */
+static void test_ahead__reads_that_come_back_to_what_is_near(void **state)
+{
+    struct subject subject;
+
+    (void)state;
+    subject_init(&subject);
+    CHECK_EQ(fetch_again(&subject, 100), 0);
+    subject_deinit(&subject);
+}
+
+/* The files that are open do not fit into memory together; when one is closed they do. */
+static void test_ahead__no_room_for_what_is_open(void **state)
+{
+    struct lmn__ahead_file large;
+    struct subject subject;
+
+    (void)state;
+    subject_init(&subject);
+    kernel.is_blind = true;
+    lmn__ahead_file_init(&large, &subject.ahead, UINT64_C(1) << 50);
+    CHECK_EQ(fetch_again(&subject, 100), 0);
+    lmn__ahead_file_deinit(&large);
+    CHECK(fetch_again(&subject, 8) > 0);
+    subject_deinit(&subject);
 }
 
 static void fetch_often(void *context)
@@ -323,6 +382,9 @@ int main(void)
         cmocka_unit_test(test_ahead__kernel_that_cannot_tell),
         cmocka_unit_test(test_ahead__is_helped),
         cmocka_unit_test(test_ahead__does_not_wait_for_its_helper),
+        cmocka_unit_test(test_ahead__reads_that_come_back),
+        cmocka_unit_test(test_ahead__reads_that_come_back_to_what_is_near),
+        cmocka_unit_test(test_ahead__no_room_for_what_is_open),
         cmocka_unit_test(test_ahead__many_threads),
         cmocka_unit_test(test_ahead__no_memory),
         cmocka_unit_test(test_ahead__fork),

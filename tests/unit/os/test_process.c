@@ -193,6 +193,8 @@ static void test_host__has_something(void **state)
     (void)state;
     CHECK(lmn__host_cpus() > 0);
     CHECK(lmn__host_memory_bytes() > 1 << 20);
+    CHECK(lmn__host_free_memory_bytes() > 1 << 20);
+    CHECK(lmn__host_free_memory_bytes() < lmn__host_memory_bytes());
     CHECK(lmn__host_disk_free("/tmp", &bytes) && bytes > 0);
     CHECK(!lmn__host_disk_free("/nowhere", &bytes));
     lmn__host_name(name, sizeof name);

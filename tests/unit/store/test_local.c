@@ -5,7 +5,9 @@
  */
 #define _GNU_SOURCE
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -17,7 +19,7 @@
 #define STORE_SUITE_SETUP store_suite_local
 #include "store_suite.h"
 
-enum { SYNCS_MAX = 64 };
+enum { SYNCS_MAX = 64, CALL_CACHESTAT = 451, STRETCH_BYTES = 4 << 20, ROW_BYTES = 20000 };
 
 static struct {
     bool on;
@@ -346,6 +348,65 @@ static void test_local__open_faults_leave_nothing(void **state)
     fault_disarm();
 }
 
+/* Bytes of a file that are in memory or on their way there; 0 where this system does not tell. */
+static uint64_t bytes_near(const char *path, uint64_t offset, uint64_t len)
+{
+    const uint64_t asked[2] = { offset, len };
+    uint64_t state[5] = { 0 };
+    int fd = open(path, O_RDONLY);
+    long result = syscall(CALL_CACHESTAT, fd, asked, state, 0u);
+
+    close(fd);
+    return result == 0 ? state[0] * (uint64_t)sysconf(_SC_PAGESIZE) : 0;
+}
+
+/* Write a file and have the system forget it; false where it does not, or does not tell. */
+static bool make_cold(struct fixture *fixture, size_t bytes, char path_out[700])
+{
+    char *data = calloc(1, bytes);
+    bool tells;
+    int fd;
+
+    CHECK(data != NULL);
+    test_store_write(fixture->store, "data", data, bytes);
+    free(data);
+    snprintf(path_out, 700, "%s/data", fixture->root);
+    tells = bytes_near(path_out, 0, bytes) != 0;
+    fd = open(path_out, O_RDONLY);
+    CHECK_EQ(posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED), 0);
+    close(fd);
+    return tells && bytes_near(path_out, 0, bytes) == 0;
+}
+
+/* Rows of two stretches are read, a pair at a time; those of the third are not. */
+static void test_local__stretch_that_is_come_back_to_is_fetched(void **state)
+{
+    struct fixture *fixture = *state;
+    struct lmn__object object;
+    struct lmn_error err;
+    char path[700];
+
+    if (!make_cold(fixture, 3 * STRETCH_BYTES, path))
+        skip();
+    CHECK_OK(lmn__object_open(fixture->store, "data", &object, &err));
+    for (uint64_t i = 0; i < 20; i++) {
+        struct lmn__file_range range[] = { { i * 7 * ROW_BYTES, ROW_BYTES },
+                                           { STRETCH_BYTES + i * 7 * ROW_BYTES, ROW_BYTES } };
+
+        lmn__object_will_read(&object, range, 2);
+    }
+    CHECK(bytes_near(path, 0, 2 * STRETCH_BYTES) < STRETCH_BYTES);
+    for (uint64_t i = 0; i < 20; i++) {
+        struct lmn__file_range range[] = { { (i * 7 + 3) * ROW_BYTES, ROW_BYTES },
+                                           { STRETCH_BYTES + (i * 7 + 3) * ROW_BYTES, ROW_BYTES } };
+
+        lmn__object_will_read(&object, range, 2);
+    }
+    CHECK_EQ(bytes_near(path, 0, 2 * STRETCH_BYTES), 2 * STRETCH_BYTES);
+    CHECK_EQ(bytes_near(path, 2 * STRETCH_BYTES, STRETCH_BYTES), 0);
+    lmn__object_close(&object);
+}
+
 #define CASE(name) cmocka_unit_test_setup_teardown(name, begin, end)
 
 int main(void)
@@ -366,6 +427,7 @@ int main(void)
         CASE(test_local__slash_is_a_root),
         CASE(test_local__messages_name_the_path),
         CASE(test_local__open_faults_leave_nothing),
+        CASE(test_local__stretch_that_is_come_back_to_is_fetched),
         STORE_SUITE()
     };
 
