@@ -43,8 +43,12 @@ static enum lmn_status unite_rows(struct lmn__next *next, const struct lmn__touc
     return st;
 }
 
-/* The version that changed each row of a fragment last; 1 where it does not say. */
+/*
+ * The version that changed each row of a fragment last; 1 where it does not say. `gone` are these
+ * rows and the deleted ones: versions are runs, and a deleted row ends none.
+ */
 static enum lmn_status stamp_rows(struct lmn__next *next, const struct lmn__deletion *rows,
+                                  const struct lmn__deletion *gone,
                                   struct lmn__pb_fragment *fragment, struct lmn_error *err)
 {
     struct lmn__row_versions before = { 0 };
@@ -58,9 +62,12 @@ static enum lmn_status stamp_rows(struct lmn__next *next, const struct lmn__dele
     if (fragment->updated_at.data != NULL)
         st = lmn__row_versions_read(fragment->updated_at, count, next->arena, &before, err);
     for (uint64_t i = 0; st == LMN_OK && i < count; i++) {
-        version[i] = before.run_count != 0 ? lmn__row_versions_get(&before, i) : 1;
         if (lmn__deletion_has(rows, i))
             version[i] = next->pb.version;
+        else if (i != 0 && lmn__deletion_has(gone, i))
+            version[i] = version[i - 1];
+        else
+            version[i] = before.run_count != 0 ? lmn__row_versions_get(&before, i) : 1;
     }
     if (st == LMN_OK) {
         lmn__buf_init(&buf, next->env, 0);
@@ -78,9 +85,9 @@ enum lmn_status lmn__fragment_draft_stamp(struct lmn__next *next,
     struct lmn__deletion deletion = { 0 };
     enum lmn_status st = unite_rows(next, touched, fragment, &deletion, err);
 
-    lmn__deletion_deinit(&deletion, next->env);
     if (st == LMN_OK && (next->pb.reader_flags & LMN__FLAG_STABLE_ROW_IDS) != 0)
-        st = stamp_rows(next, &touched->rows, fragment, err);
+        st = stamp_rows(next, &touched->rows, &deletion, fragment, err);
+    lmn__deletion_deinit(&deletion, next->env);
     return st;
 }
 

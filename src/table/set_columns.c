@@ -17,6 +17,7 @@
 #include "base/math.h"
 #include "table/fill_rows.h"
 #include "table/fragment_columns.h"
+#include "table/fragment_reader.h"
 #include "table/fragment_writer.h"
 #include "table/table_fields.h"
 
@@ -101,13 +102,18 @@ static enum lmn_status row_bytes(const struct lmn__set_columns *set,
     return st;
 }
 
-/* How often rows that are set and others take turns: so many runs of stamps more, at most. */
-static uint64_t count_turns(const struct lmn__deletion *rows)
+/*
+ * How often rows that are set and others take turns: so many runs of stamps more, at most. Deleted
+ * rows end no run.
+ */
+static uint64_t count_turns(const struct lmn__deletion *rows, const struct lmn__deletion *deleted)
 {
     uint64_t turns = 0;
     bool inside = false;
 
     for (uint64_t i = 0; i < rows->row_count; i++) {
+        if (lmn__deletion_has(deleted, i))
+            continue;
         turns += lmn__deletion_has(rows, i) != inside;
         inside = lmn__deletion_has(rows, i);
     }
@@ -126,26 +132,27 @@ static enum lmn_status add_costs(const struct lmn__set_columns *set, uint64_t in
                                  const struct lmn__projection *part, struct costs *costs,
                                  struct lmn_error *err)
 {
-    struct lmn__pb_fragment fragment;
-    struct lmn__arena arena;
+    const struct lmn__pb_fragment *fragment;
+    struct lmn__fragment_reader *reader;
     uint64_t of_part = 0, of_whole = 0;
-    enum lmn_status st;
+    enum lmn_status st = lmn__fragment_reader_open(set->table->files, set->manifest, index, part,
+                                                   &reader, err);
 
-    lmn__arena_init(&arena, set->table->env, 0);
-    st = lmn__manifest_fragment(set->manifest, index, &arena, &fragment, err);
-    if (st == LMN_OK)
-        st = row_bytes(set, &fragment, part, &of_part, err);
-    if (st == LMN_OK)
-        st = row_bytes(set, &fragment, whole, &of_whole, err);
+    if (st != LMN_OK)
+        return st;
+    fragment = lmn__fragment_reader_fragment(reader);
+    of_part = lmn__min_u64(lmn__fragment_reader_row_bytes(reader), UINT32_MAX);
+    st = row_bytes(set, fragment, whole, &of_whole, err);
     if (st == LMN_OK) {
-        uint64_t rows = touched != NULL ? touched->rows.deleted : fragment.row_count;
+        const struct lmn__deletion *deleted = lmn__fragment_reader_deletion(reader);
+        uint64_t rows = touched != NULL ? touched->rows.deleted : fragment->row_count;
 
-        costs->set += (double)of_part * (double)fragment.row_count;
+        costs->set += (double)of_part * (double)fragment->row_count;
         costs->move += (double)of_whole * (double)rows;
         if (touched != NULL && lmn__manifest_stable_ids(set->manifest))
-            costs->set += (double)count_turns(&touched->rows) * stamp_bytes;
+            costs->set += (double)count_turns(&touched->rows, deleted) * stamp_bytes;
     }
-    lmn__arena_deinit(&arena);
+    lmn__fragment_reader_close(reader);
     return st;
 }
 

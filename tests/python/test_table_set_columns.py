@@ -328,3 +328,16 @@ def test_rows_that_take_turns_move(tmp_path, where, mode):
     leman.create(tmp_path / "t", {"n": range(2000), "pad": pads})
     assert leman.open(tmp_path / "t").update(where, {"n": "n + 2"}) == 1000
     assert update_mode(str(tmp_path / "t")) == f"rewrite_{mode}"
+
+
+def test_deleted_rows_take_no_turns(tmp_path):
+    """Every second row is deleted; the others are set, and the manifest stays small."""
+    pads = [random.Random(i).randbytes(4000) for i in range(2000)]
+    table = leman.create(tmp_path / "t", {"n": range(2000), "pad": pads})
+    table.delete("n % 2 = 1")
+    assert table.update(None, {"n": "n + 2"}) == 1000
+    assert update_mode(str(tmp_path / "t")) == "rewrite_columns"
+    manifests = (tmp_path / "t" / "_versions").glob("*.manifest")
+    assert max(manifest.stat().st_size for manifest in manifests) < 4096
+    stamps = rows_of(str(tmp_path / "t"), ["_row_last_updated_at_version"])
+    assert stamps == [{"_row_last_updated_at_version": 3}] * 1000

@@ -76,11 +76,14 @@ static void check_stamps(const struct lmn__pb_fragment *fragment, struct lmn__ar
         CHECK_EQ(lmn__row_versions_get(&stamps, i), version[i]);
 }
 
-/* Two fragments get one small file each; all else stays, and a deleted row keeps its place. */
+/*
+ * Two fragments get one small file each; all else stays, and a deleted row keeps its place. It has
+ * the version of the row before it, so that these are one run.
+ */
 static void set_some(bool unstable)
 {
     static const int32_t left[] = { 0, -2, 2 }, set[] = { 1 };
-    static const uint64_t stamps[][FRAGMENT_ROWS] = { { 3, 3, 3 }, { 3, 1, 3 } };
+    static const uint64_t stamps[][FRAGMENT_ROWS] = { { 3, 3, 3 }, { 3, 3, 3 } };
     struct lmn_store *store = test_store_memory();
     struct lmn_table *table = make_table(store, ROWS, unstable);
     struct lmn__pb_fragment before[FRAGMENTS], after[FRAGMENTS];
@@ -259,7 +262,7 @@ static void upsert_some(bool unstable)
         { 5, 500, NULL }, { 11, 1100, NULL }, { 4, 400, NULL },
     };
     static const int32_t left[] = { 0, -2, 2 }, set[] = { 1 };
-    static const uint64_t stamps[][FRAGMENT_ROWS] = { { 3, 3, 1 }, { 3, 1, 3 } };
+    static const uint64_t stamps[][FRAGMENT_ROWS] = { { 3, 3, 1 }, { 3, 3, 3 } };
     struct lmn_store *store = test_store_memory();
     struct lmn_table *table = make_table(store, ROWS, unstable);
     struct keyed_row row[ROWS + 3];
