@@ -3,7 +3,7 @@
  * Whether it is worth it is found out in steps, from cheap to dear:
  *
  *   1. the table is small: no
- *   2. the columns that are set are half of a row or more, in the first fragment: no
+ *   2. the columns that are set are half of a row or more, in the largest fragment: no
  *   3. search the rows: what is written for the fragments that have some, against these rows
  *
  * A file that loses columns keeps its bytes; their fields become -2 in the manifest, so that nobody
@@ -156,40 +156,48 @@ static enum lmn_status add_costs(const struct lmn__set_columns *set, uint64_t in
     return st;
 }
 
-/* Are there enough bytes to save any? Files whose size nobody knows may be large. */
-static enum lmn_status is_large(const struct lmn__set_columns *set, bool *yes_out,
-                                struct lmn_error *err)
+/*
+ * The fragment with the most bytes, and whether there are enough bytes at all to save any. Files
+ * whose size nobody knows may be large.
+ */
+static enum lmn_status find_largest(const struct lmn__set_columns *set, uint64_t *index_out,
+                                    bool *large_out, struct lmn_error *err)
 {
-    uint64_t bytes = 0;
+    double total = 0, most = 0;
     enum lmn_status st = LMN_OK;
 
-    for (uint64_t i = 0;
-         st == LMN_OK && bytes < saved_bytes_min && i < lmn__manifest_fragment_count(set->manifest);
-         i++) {
+    *index_out = 0;
+    for (uint64_t i = 0; st == LMN_OK && i < lmn__manifest_fragment_count(set->manifest); i++) {
         struct lmn__pb_fragment fragment = { 0 };
         const struct lmn__pb_data_file *file;
         struct lmn__arena arena;
+        double bytes = 0;
 
         lmn__arena_init(&arena, set->table->env, 0);
         st = lmn__manifest_fragment(set->manifest, i, &arena, &fragment, err);
         file = fragment.files.item;
         for (size_t k = 0; st == LMN_OK && k < fragment.files.count; k++)
-            bytes += file[k].bytes != 0 ? lmn__min_u64(file[k].bytes, saved_bytes_min)
-                                        : saved_bytes_min;
+            bytes += (double)(file[k].bytes != 0 ? file[k].bytes : saved_bytes_min);
         lmn__arena_deinit(&arena);
+        if (bytes > most) {
+            most = bytes;
+            *index_out = i;
+        }
+        total += bytes;
     }
-    *yes_out = bytes >= saved_bytes_min;
+    *large_out = total >= (double)saved_bytes_min;
     return st;
 }
 
 /* Steps 2 and 3 of the search; see the top of the file. */
 static enum lmn_status compare(struct lmn__set_columns *set, struct lmn_table *pinned,
-                               const char *where, const struct lmn__projection *whole,
+                               const char *where, uint64_t largest,
+                               const struct lmn__projection *whole,
                                const struct lmn__projection *part, bool *fits_out,
                                struct lmn_error *err)
 {
     struct costs costs = { 0 };
-    enum lmn_status st = add_costs(set, 0, NULL, whole, part, &costs, err);
+    enum lmn_status st = add_costs(set, largest, NULL, whole, part, &costs, err);
 
     if (st != LMN_OK || costs.set * 2 >= costs.move)
         return st;
@@ -215,8 +223,9 @@ enum lmn_status lmn__set_columns_choose(struct lmn__set_columns *set, struct lmn
     struct lmn_env *env = set->table->env;
     const struct lmn__schema *schema = &set->manifest->schema;
     struct lmn__projection whole, part;
+    uint64_t largest;
     bool large;
-    enum lmn_status st = is_large(set, &large, err);
+    enum lmn_status st = find_largest(set, &largest, &large, err);
 
     *fits_out = false;
     if (st != LMN_OK || !large)
@@ -227,7 +236,7 @@ enum lmn_status lmn__set_columns_choose(struct lmn__set_columns *set, struct lmn
     st = lmn__projection_init_nodes(&part, env, schema, set->column, set->count, LMN_BLOB_EITHER,
                                     err);
     if (st == LMN_OK) {
-        st = compare(set, pinned, where, &whole, &part, fits_out, err);
+        st = compare(set, pinned, where, largest, &whole, &part, fits_out, err);
         lmn__projection_deinit(&part);
     }
     lmn__projection_deinit(&whole);

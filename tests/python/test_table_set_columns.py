@@ -341,3 +341,18 @@ def test_deleted_rows_take_no_turns(tmp_path):
     assert max(manifest.stat().st_size for manifest in manifests) < 4096
     stamps = rows_of(str(tmp_path / "t"), ["_row_last_updated_at_version"])
     assert stamps == [{"_row_last_updated_at_version": 3}] * 1000
+
+
+def test_a_first_fragment_unlike_the_others(tmp_path):
+    """A table that was begun with one row, which has no image."""
+    path = str(tmp_path / "t")
+    schema = pa.schema([("n", pa.int64()), ("text", pa.string()), ("pad", pa.binary())])
+    table = leman.create(path, [{"n": 0, "text": "a text of some words", "pad": None}], schema)
+    table.append(
+        {"n": range(1, 50), "pad": [random.Random(i).randbytes(50_000) for i in range(49)]}
+    )
+    assert table.upsert({"n": range(50), "text": ["set"] * 50}, on="n").updated == 50
+    assert update_mode(path) == "rewrite_columns"
+    table.update(None, values={"text": "again"})
+    assert update_mode(path) == "rewrite_columns"
+    assert rows_of(path, ["n", "text"]) == [{"n": i, "text": "again"} for i in range(50)]
