@@ -20,6 +20,9 @@
 typedef enum lmn_status (*lmn__fill_fn)(void *context, struct ArrowArray *rows,
                                         struct ArrowArray *columns_out, struct lmn_error *err);
 
+/* How many of `count` physical rows from `first` on are computed at once: 1 or more. */
+typedef uint64_t (*lmn__fill_fitting_fn)(void *context, uint64_t first, uint64_t count);
+
 /* Where a leaf that is read lies in a fragment. */
 struct lmn__fill_source {
     struct lmn__span path; /* .len 0: in no file */
@@ -50,6 +53,7 @@ struct lmn__fill {
     const struct lmn__pb_list *fields;        /* of the columns */
     const struct lmn__pb_list *all_fields;    /* of the table with them */
     lmn__fill_fn fn;
+    lmn__fill_fitting_fn fitting; /* NULL: as many as are read at once */
     void *context;
     bool with_deleted; /* fn sees deleted rows, too; otherwise they get nulls */
     bool in_order;     /* fn sees all rows in the order of the table, from one thread */

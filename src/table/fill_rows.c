@@ -115,13 +115,18 @@ static enum lmn_status write_batch(struct filling *filling, uint64_t first, uint
 
 static enum lmn_status write_rows(struct filling *filling, struct lmn_error *err)
 {
+    const struct lmn__fill *fill = filling->fill;
     uint64_t rows = lmn__fragment_reader_fragment(filling->reader)->row_count;
     uint64_t fitting = LMN__BATCH_BYTES / lmn__fragment_reader_row_bytes(filling->reader);
-    uint64_t step = lmn__max_u64(lmn__min_u64(fitting, LMN__BATCH_ROWS), 1);
+    uint64_t step = lmn__max_u64(lmn__min_u64(fitting, LMN__BATCH_ROWS), 1), count;
     enum lmn_status st = LMN_OK;
 
-    for (uint64_t first = 0; st == LMN_OK && first < rows; first += step)
-        st = write_batch(filling, first, lmn__min_u64(step, rows - first), err);
+    for (uint64_t first = 0; st == LMN_OK && first < rows; first += count) {
+        count = lmn__min_u64(step, rows - first);
+        if (fill->fitting != NULL)
+            count = fill->fitting(fill->context, first, count);
+        st = write_batch(filling, first, count, err);
+    }
     return st;
 }
 

@@ -4,7 +4,9 @@
 #include <nanoarrow/nanoarrow.h>
 
 #include "arrow/compose.h"
+#include "arrow/share.h"
 #include "base/error.h"
+#include "base/math.h"
 
 /* A lmn__set_values_fn: the source's rows of the next pairs. */
 static enum lmn_status source_values(void *context, const struct ArrowArray *rows,
@@ -60,6 +62,16 @@ static enum lmn_status list_columns(struct lmn__merge_set *merge, const char *co
     return LMN_OK;
 }
 
+/* Bytes of an average row of the source. */
+static uint64_t row_bytes(const struct lmn__merge_source *source)
+{
+    uint64_t bytes = 0;
+
+    for (uint64_t i = 0; i < source->count; i++)
+        bytes += lmn__array_bytes(&source->batch[i], &source->schema);
+    return bytes / lmn__max_u64(source->row_count, 1);
+}
+
 enum lmn_status lmn__merge_set_choose(struct lmn__merge_set *merge, struct lmn_table *pinned,
                                       const char *const *key, uint32_t key_count, bool *fits_out,
                                       struct lmn_error *err)
@@ -73,6 +85,7 @@ enum lmn_status lmn__merge_set_choose(struct lmn__merge_set *merge, struct lmn_t
         return st;
     set->fn = source_values;
     set->context = merge;
+    set->value_bytes = row_bytes(merge->source);
     st = lmn__set_columns_project(set, merge->column, count, count, err);
     if (st == LMN_E_UNSUPPORTED)
         return LMN_OK;

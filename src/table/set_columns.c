@@ -15,6 +15,7 @@
 #include "arrow/gather.h"
 #include "base/error.h"
 #include "base/math.h"
+#include "format/batches.h"
 #include "table/fill_rows.h"
 #include "table/fragment_columns.h"
 #include "table/fragment_reader.h"
@@ -304,6 +305,19 @@ static enum lmn_status set_rows(void *context, struct ArrowArray *rows,
     return st;
 }
 
+/* A lmn__fill_fitting_fn: values may be larger than those that are read. */
+static uint64_t fitting_rows(void *context, uint64_t first, uint64_t count)
+{
+    const struct setting *setting = context;
+    uint64_t value_bytes = setting->set->value_bytes, bytes = 0, i = 0;
+
+    while (i < count && bytes < LMN__BATCH_BYTES) {
+        if (lmn__deletion_has(setting->chosen, first + i++))
+            bytes += value_bytes;
+    }
+    return i;
+}
+
 /* The files that a fragment has left, without the fields that are set, and the one with them. */
 static enum lmn_status replace_files(struct lmn__set_columns *set,
                                      const struct lmn__pb_list *set_fields,
@@ -393,6 +407,7 @@ enum lmn_status lmn__set_columns_commit(struct lmn__set_columns *set, bool *agai
                               .schema = &schema,
                               .fields = &fields,
                               .fn = set_rows,
+                              .fitting = fitting_rows,
                               .with_deleted = true };
     uint64_t count = set->touched.count;
     enum lmn_status st;

@@ -34,6 +34,7 @@ struct lmn__set_columns {
     struct lmn__projection projection; /* these columns, and those that values are computed from */
     lmn__set_values_fn fn;
     void *context;
+    uint64_t value_bytes;            /* of the values of a row, about; 0: as many as it has */
     struct lmn__touched_set touched; /* rows that are set */
     bool searched;                   /* `touched` has all of them */
     struct lmn__pb_fragment *added;  /* rows that are inserted with it, by key; borrowed */

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Rows joined to a table by key: insert, upsert, and what the builder says."""
 
+import os
 import subprocess
 import sys
 
@@ -276,3 +277,37 @@ def test_upsert__what_stays_of_large_rows_is_not_gathered(tmp_path):
     assert kilobytes < 280_000  # 440,000 with all of them in memory
     table.refresh()
     assert table.count_rows("label = 'z'") == 200
+
+
+LARGE = """
+import array
+import sys
+import leman
+import pyarrow as pa
+
+ROWS, BYTES = 4000, 100_000
+
+def most():
+    with open("/proc/self/status") as status:
+        return next(int(line.split()[1]) for line in status if line.startswith("VmHWM"))
+
+ends = pa.py_buffer(array.array("i", range(0, ROWS * BYTES + 1, BYTES)))
+values = pa.Array.from_buffers(pa.binary(), ROWS, [None, ends, pa.py_buffer(b"a" * ROWS * BYTES)])
+rows = pa.table({"id": range(ROWS), "data": values}).slice(1)
+before = most()
+leman.open(sys.argv[1]).upsert(rows, on="id")
+print(most() - before)
+"""
+
+
+def test_upsert__large_values_are_set_some_at_a_time(tmp_path):
+    """They are set where small ones were, and all rows but one fit into a batch of these."""
+    rows = ({"id": i, "pad": os.urandom(1000), "data": None} for i in range(4000))
+    schema = pa.schema([("id", pa.int64()), ("pad", pa.binary()), ("data", pa.binary())])
+    table = leman.create(tmp_path / "t", rows, schema)
+    command = [sys.executable, "-c", LARGE, table.path]
+    kilobytes = int(subprocess.run(command, check=True, capture_output=True).stdout)
+    assert kilobytes < 500_000  # 790,000 with all of them at once
+    table.refresh()
+    assert not (tmp_path / "t" / "_deletions").exists()
+    assert table.count_rows("length(data) = 100000") == 3999
