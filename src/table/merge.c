@@ -308,15 +308,13 @@ static enum lmn_status filter_pairs(struct merge *merge, const struct lmn__merge
     const struct lmn__merge_rows rows = rows_of(merge);
     uint8_t *bits = lmn__alloc(merge->env, lmn__bits_bytes(count) + 8);
     struct ArrowArray source = { 0 };
-    uint64_t *id = NULL, kept;
+    uint64_t *id = NULL;
     enum lmn_status st = bits != NULL ? pick_pairs(merge, pair, count, &source, &id, err)
                                       : lmn__no_memory(err, "a batch", 0);
 
     *bytes_out = 0;
-    if (st == LMN_OK) {
-        *bytes_out = lmn__array_bytes(&source, &merge->source.schema);
-        st = lmn__merge_where_select(&rows, &source, id, count, bits, &kept, err);
-    }
+    if (st == LMN_OK)
+        st = lmn__merge_where_select(&rows, &source, id, count, bits, bytes_out, err);
     for (uint64_t i = 0; st == LMN_OK && i < count; i++) {
         if (lmn__bit_get(bits, i))
             merge->pair[merge->kept_count++] = pair[i];

@@ -6,6 +6,7 @@
 
 #include "arrow/adopt.h"
 #include "arrow/schema.h"
+#include "arrow/share.h"
 #include "base/error.h"
 #include "expr/expr.h"
 
@@ -102,8 +103,9 @@ enum lmn_status lmn__merge_where_check(const struct lmn__merge_rows *merge, stru
 /* Evaluate the condition; `bits` has room for the pairs. */
 static enum lmn_status select_pairs(const struct lmn__merge_rows *merge, struct lmn__expr *expr,
                                     struct ArrowArray *source, const uint64_t *id, uint64_t count,
-                                    uint8_t *bits, uint64_t *kept_out, struct lmn_error *err)
+                                    uint8_t *bits, uint64_t *bytes_out, struct lmn_error *err)
 {
+    uint64_t kept;
     struct ArrowArray target = { 0 }, sides = { 0 };
     struct ArrowSchema target_schema = { 0 }, sides_schema = { 0 };
     struct lmn_scan_options options = { .blobs = LMN_BLOB_BYTES };
@@ -119,9 +121,11 @@ static enum lmn_status select_pairs(const struct lmn__merge_rows *merge, struct 
     if (st == LMN_OK)
         st = make_sides(merge, source, &target_schema, &target, &sides_schema, &sides, err);
     if (st == LMN_OK)
+        *bytes_out = lmn__array_bytes(&sides, &sides_schema);
+    if (st == LMN_OK)
         st = lmn__expr_bind_condition(expr, &sides_schema, NULL, err);
     if (st == LMN_OK)
-        st = lmn__expr_select(expr, &sides, bits, kept_out, err);
+        st = lmn__expr_select(expr, &sides, bits, &kept, err);
     if (target.release != NULL)
         target.release(&target);
     if (sides.release != NULL) {
@@ -138,14 +142,15 @@ static enum lmn_status select_pairs(const struct lmn__merge_rows *merge, struct 
 
 enum lmn_status lmn__merge_where_select(const struct lmn__merge_rows *merge,
                                         struct ArrowArray *source, const uint64_t *id,
-                                        uint64_t count, uint8_t *bits, uint64_t *kept_out,
+                                        uint64_t count, uint8_t *bits, uint64_t *bytes_out,
                                         struct lmn_error *err)
 {
     struct lmn__expr *expr;
     enum lmn_status st = lmn__expr_parse(merge->env, merge->where, &expr, err);
 
+    *bytes_out = 0;
     if (st == LMN_OK)
-        st = select_pairs(merge, expr, source, id, count, bits, kept_out, err);
+        st = select_pairs(merge, expr, source, id, count, bits, bytes_out, err);
     lmn__expr_free(expr);
     if (source->release != NULL)
         source->release(source);

@@ -24,12 +24,13 @@ LMN_MUST_USE enum lmn_status lmn__merge_where_check(const struct lmn__merge_rows
 
 /*
  * For which of `count` pairs does merge->where hold: row i of `source`, which is released, and the
- * table's row with id[i]? `bits` has room for as many, and 8 bytes more.
+ * table's row with id[i]? `bits` has room for as many, and 8 bytes more. *bytes_out is how many
+ * bytes were looked at, on both sides.
  */
 LMN_MUST_USE enum lmn_status lmn__merge_where_select(const struct lmn__merge_rows *merge,
                                                      struct ArrowArray *source, const uint64_t *id,
                                                      uint64_t count, uint8_t *bits,
-                                                     uint64_t *kept_out, struct lmn_error *err);
+                                                     uint64_t *bytes_out, struct lmn_error *err);
 
 /*
  * The whole rows of `count` pairs: row i of `source`, which is released, and the table's row with

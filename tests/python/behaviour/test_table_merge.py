@@ -261,10 +261,10 @@ def most():
     with open("/proc/self/status") as status:
         return next(int(line.split()[1]) for line in status if line.startswith("VmHWM"))
 
-table = leman.open(sys.argv[1])
-table.upsert({"id": [0], "label": ["z"]}, on="id")
+merge = leman.open(sys.argv[1]).merge_insert("id").when_matched_update_all(*sys.argv[2:])
+merge.execute({"id": [0], "label": ["z"]})
 before = most()
-table.upsert({"id": range(200), "label": ["z"] * 200}, on="id")
+merge.execute({"id": range(200), "label": ["z"] * 200})
 print(most() - before)
 """
 
@@ -275,6 +275,16 @@ def test_upsert__what_stays_of_large_rows_is_not_gathered(tmp_path):
     command = [sys.executable, "-c", MEMORY, table.path]
     kilobytes = int(subprocess.run(command, check=True, capture_output=True).stdout)
     assert kilobytes < 280_000  # 440,000 with all of them in memory
+    table.refresh()
+    assert table.count_rows("label = 'z'") == 200
+
+
+def test_merge_insert__what_a_condition_reads_is_not_gathered(tmp_path):
+    rows = ({"id": i, "label": "a", "data": bytes([i]) * (1 << 20)} for i in range(200))
+    table = leman.create(tmp_path / "t", rows)
+    command = [sys.executable, "-c", MEMORY, table.path, "length(target.data) > 0"]
+    kilobytes = int(subprocess.run(command, check=True, capture_output=True).stdout)
+    assert kilobytes < 120_000  # 205,000 if only the data's rows count
     table.refresh()
     assert table.count_rows("label = 'z'") == 200
 
