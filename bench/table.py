@@ -5,7 +5,7 @@
 Workloads: scans and filters of many rows; shuffled takes of large rows, with the page cache warm
 and cold, beside plain reads of as many bytes; many small commits; a table of many fragments; an
 upsert into many rows; memory. Sides take turns in one process, but for the last two, whose memory
-is measured and which have a process for each side.
+is measured and which have a process for each side, and takes of all rows.
 
     bench/table.py [--only NAME ...] [--scale 1.0] [--markdown]
 
@@ -40,7 +40,7 @@ How long Leman and pylance take for the same work on tables, with the command
     .venv/bin/python bench/table.py --markdown > docs/bench/table.md
 
 which prints this page. Ratios are pylance's time over Leman's: above 1 Leman is faster. Sides take
-turns in one process; times are the best of {repeats} turns where nothing else is said. Both have
+turns, in one process where nothing else is said; times are the best of {repeats} turns. Both have
 as many threads as they want, and both read the same table, which pylance wrote as version 2.1.
 
 Measured on {machine},
@@ -162,87 +162,138 @@ def data_file(path):
     return os.path.join(path, "data", name)
 
 
+class Takes:
+    """The sides of a take, and the batches that all of them read: other ones for each turn."""
+
+    SIDES = ("leman", "pylance", "pread")
+
+    def __init__(self, path, seed=5):
+        import numpy as np
+
+        self._path, self._rng = path, np.random.default_rng(seed)
+        self._descriptor = os.open(data_file(path), os.O_RDONLY)
+        self._buffers = [bytearray(TAKE_BYTES) for _ in range(TAKE_BATCH)]
+        self.prepare(TAKE_BATCHES)
+
+    def prepare(self, batches=None, cold=False):
+        """What is opened here has not seen the turns before, nor what they have read."""
+        import lance
+        import leman
+        import numpy as np
+
+        self._leman, self._pylance = leman.open(self._path), lance.dataset(self._path)
+        rows = len(self._leman)
+        self._step = os.path.getsize(data_file(self._path)) / rows
+        picks = self._rng.permutation(rows)[: batches and TAKE_BATCH * batches]
+        self.parts = np.split(picks, range(TAKE_BATCH, len(picks), TAKE_BATCH))
+        if cold:
+            drop_pages(self._path)
+
+    def check(self):
+        import pyarrow as pa
+
+        ours = pa.record_batch(self._leman.take(self.parts[0]))
+        if ours != self._pylance.take(self.parts[0]).combine_chunks().to_batches()[0]:
+            sys.exit("the two sides took different rows")
+
+    def leman(self):
+        import pyarrow as pa
+
+        for part in self.parts:
+            pa.record_batch(self._leman.take(part))
+
+    def pylance(self):
+        for part in self.parts:
+            self._pylance.take(part)
+
+    def pread(self):
+        for part in self.parts:
+            for row, buffer in zip(part.tolist(), self._buffers, strict=False):
+                os.preadv(self._descriptor, [buffer], int(row * self._step))
+
+
+def epoch_side(side, path, seed):
+    """Take all rows, with nothing in memory before; prints the batches per second."""
+    takes = Takes(path, seed)
+    takes.prepare(cold=True)
+    print(len(takes.parts) / seconds_of(getattr(takes, side)))
+
+
+def epoch_rates(path):
+    """The best of all turns of each side; each turn is a process of its own."""
+    best = dict.fromkeys(Takes.SIDES, 0)
+    for turn, side in itertools.product(range(TAKE_REPEATS), Takes.SIDES):
+        command = [sys.executable, __file__, "--epoch", side, path, str(turn)]
+        done = subprocess.run(command, check=True, stdout=subprocess.PIPE)
+        best[side] = max(best[side], float(done.stdout))
+    return list(best.values())
+
+
 def measure_take(folder, scale):
     """Rows in random order, in batches of {batch}, from {rows:,} rows of an int64 and {size:,}
-    random bytes. `pread` reads as many bytes at the same places of the same file, in the same order
-    and with one thread. The limit is the most that {threads} threads of a C program read from
-    random places of the file, through the system's cache or past it and without batches to wait
-    for; what is read past the cache is not there the next time. The ratio to pylance that the limit
-    has is the most that any reader could have there. Before each part that is cold the pages of the
-    file are dropped."""
-    import lance
-    import leman
-    import numpy as np
-    import pyarrow as pa
+    random bytes, which another process has written. `pread` reads as many bytes at the same places
+    of the same file, in the same order and with one thread. Random reads are the most that
+    {threads} threads of a C program read at random places of the file, through the system's cache
+    or past it and without batches to wait for. The first lines are {batches} batches; the last one
+    is all rows, each once, as in the first epoch of a training: each side has a process for it.
+    Before each part that is cold the pages of the file are dropped, and the table is opened
+    anew."""
     from measure import RawReads, best_of_each, table
 
     path = os.path.join(folder, "take.lance")
-    count = int(TAKE_ROWS * scale)
-    rng = np.random.default_rng(5)
+    rows = int(TAKE_ROWS * scale)
+    subprocess.run([sys.executable, __file__, "--takes", path, str(rows)], check=True)
+    takes, reads = Takes(path), RawReads(folder)
+    takes.check()
 
-    make_takes(path, count)
-    ours, theirs = leman.open(path), lance.dataset(path)
-    descriptor = os.open(data_file(path), os.O_RDONLY)
-    step = os.path.getsize(data_file(path)) / count
-    buffers = [bytearray(TAKE_BYTES) for _ in range(TAKE_BATCH)]
-    parts, reads = [], RawReads(folder)
+    def rates_of(cold):
+        sides = [getattr(takes, side) for side in Takes.SIDES]
+        best = best_of_each(sides, TAKE_REPEATS, lambda: takes.prepare(TAKE_BATCHES, cold))
+        return [len(takes.parts) / seconds for seconds in best]
 
-    def shuffle():
-        picks = rng.permutation(count)[: TAKE_BATCH * TAKE_BATCHES]
-        parts[:] = np.split(picks, range(TAKE_BATCH, len(picks), TAKE_BATCH))
-
-    def take_ours():
-        for part in parts:
-            pa.record_batch(ours.take(part))
-
-    def take_theirs():
-        for part in parts:
-            theirs.take(part)
-
-    def read_raw():
-        for part in parts:
-            for row, buffer in zip(part.tolist(), buffers, strict=False):
-                os.preadv(descriptor, [buffer], int(row * step))
-
-    def cool():
-        shuffle()
-        drop_pages(path)
-
-    shuffle()
-    if (
-        pa.record_batch(ours.take(parts[0]))
-        != theirs.take(parts[0]).combine_chunks().to_batches()[0]
-    ):
-        sys.exit("the two sides took different rows")
-    lines = []
-    for name, before in (("warm", shuffle), ("cold", cool)):
-        mine, other, raw = best_of_each((take_ours, take_theirs, read_raw), TAKE_REPEATS, before)
+    def limit_of(cold):
         limit = 0
         for turn, threads, past in itertools.product(
             range(TAKE_REPEATS), TAKE_LIMIT_THREADS, (False, True)
         ):
-            before()
+            takes.prepare(TAKE_BATCHES, cold)
             got = reads.rows_per_second(path, threads, turn, TAKE_BATCHES, past)
             limit = max(limit, got / TAKE_BATCH)
-        ours_rate, theirs_rate, raw_rate = (len(parts) / seconds for seconds in (mine, other, raw))
-        cells = [f"{rate:,.0f} batches/s" for rate in (ours_rate, theirs_rate, raw_rate, limit)]
-        ratios = [f"{rate / theirs_rate:.1f}x" for rate in (ours_rate, limit)]
-        shares = [f"{ours_rate / rate:.2f}" for rate in (raw_rate, limit)]
-        lines.append([name, *cells, *ratios, *shares])
-    os.close(descriptor)
+        return limit
+
+    os.sync()
+    parts = {"warm": [*rates_of(False), limit_of(False)]}  # it is in memory, as it was written
+    cold_limit = limit_of(True)
+    parts["cold"] = [*rates_of(True), cold_limit]
+    parts["cold, all rows"] = [*epoch_rates(path), cold_limit]
+    lines = []
+    for name, (ours, *others) in parts.items():
+        cells = [f"{rate:,.0f} batches/s" for rate in (ours, *others)]
+        lines.append([name, *cells, *(f"{ours / rate:.2f}x" for rate in others)])
     *some, most = map(str, TAKE_LIMIT_THREADS)
-    threads = f"{', '.join(some)} or {most}"
     about = measure_take.__doc__.format(
-        rows=count, batch=TAKE_BATCH, size=TAKE_BYTES, threads=threads
+        rows=rows,
+        batch=TAKE_BATCH,
+        batches=TAKE_BATCHES,
+        size=TAKE_BYTES,
+        threads=f"{', '.join(some)} or {most}",
     )
-    headings = ["take", "Leman", "pylance", "`pread`", "limit", "ratio", "the limit's ratio"]
-    headings += ["Leman's share of `pread`", "of the limit"]
+    headings = ["take", "Leman", "pylance", "`pread`", "random reads"]
+    headings += ["Leman to pylance", "to `pread`", "to random reads"]
     return about, table(headings, lines)
+
+
+def seconds_of(call):
+    start = time.perf_counter()
+    call()
+    return time.perf_counter() - start
 
 
 def measure_commits(folder, scale):
     """{commits:,} appends of one row, each a commit; the sides take turns commit by commit. pylance
-    does not wait for the device; Leman does unless told. Times are medians of 100 commits."""
+    does not wait for the device; Leman does unless told. Times are medians of 100 commits. Each
+    append makes a fragment, which every manifest behind it names; a compaction joins them, and what
+    is left then of the growth is that of the versions."""
     import lance
     import leman
     import pyarrow as pa
@@ -262,10 +313,12 @@ def measure_commits(folder, scale):
     times = {name: [] for name in sides}
     for _ in range(commits):
         for name, commit in sides.items():
-            start = time.perf_counter()
-            commit()
-            times[name].append(time.perf_counter() - start)
+            times[name].append(seconds_of(commit))
     lines = []
+    ours.compact()
+    times["Leman, 100 more behind a compaction"] = times["Leman"][:100] + [
+        seconds_of(sides["Leman"]) for _ in range(100)
+    ]
     for name, seconds in times.items():
         first, last = statistics.median(seconds[:100]), statistics.median(seconds[-100:])
         other = statistics.median(times["pylance"][-100:])
@@ -485,9 +538,18 @@ def main():
     parser.add_argument("--only", nargs="+", choices=WORKLOADS, default=list(WORKLOADS))
     parser.add_argument("--scale", type=float, default=1.0, help="multiplies all counts")
     parser.add_argument("--markdown", action="store_true", help="print docs/bench/table.md")
+    parser.add_argument("--epoch", nargs=3, help=argparse.SUPPRESS)
+    parser.add_argument("--takes", nargs=2, help=argparse.SUPPRESS)
     parser.add_argument("--upsert", nargs=3, help=argparse.SUPPRESS)
     parser.add_argument("--peak", nargs=3, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
+    if arguments.epoch:
+        side, path, turn = arguments.epoch
+        epoch_side(side, path, int(turn))
+        return
+    if arguments.takes:
+        make_takes(arguments.takes[0], int(arguments.takes[1]))
+        return
     if arguments.peak:
         peak_side(*arguments.peak)
         return
