@@ -32,6 +32,7 @@ struct merge {
     const struct lmn_merge_options *options;
     struct lmn__merge_source source;
     struct lmn_merge_result result;
+    bool moves; /* an attempt to leave rows where they are has failed */
 
     /* of one attempt */
     struct lmn__manifest *manifest;
@@ -374,7 +375,7 @@ static enum lmn_status update_all(struct merge *merge, struct lmn_error *err)
     in_place->given = &merge->given;
     in_place->pair = merge->pair;
     in_place->pair_count = merge->pair_count;
-    if (st == LMN_OK && merge->move.touched.row_count == 0)
+    if (st == LMN_OK && !merge->moves && merge->move.touched.row_count == 0)
         st = lmn__merge_set_choose(in_place, merge->pinned, options->on, options->on_count,
                                    &merge->sets, err);
     return st == LMN_OK && !merge->sets ? each_pairs(merge, move_pairs, err) : st;
@@ -522,9 +523,8 @@ static enum lmn_status merge_once(struct merge *merge, bool *again_out, struct l
                             err);
 }
 
-static enum lmn_status attempt_merge(void *context, bool *again_out, struct lmn_error *err)
+static enum lmn_status try_merge(struct merge *merge, bool *again_out, struct lmn_error *err)
 {
-    struct merge *merge = context;
     enum lmn_status st;
 
     merge->result = (struct lmn_merge_result){ 0 };
@@ -551,6 +551,21 @@ static enum lmn_status attempt_merge(void *context, bool *again_out, struct lmn_
     merge->pinned = NULL;
     lmn__manifest_release(merge->manifest);
     return st;
+}
+
+/*
+ * Values that do not fit beside those of other rows, as dictionaries of small indices, may fit into
+ * fragments of their own.
+ */
+static enum lmn_status attempt_merge(void *context, bool *again_out, struct lmn_error *err)
+{
+    struct merge *merge = context;
+    enum lmn_status st = try_merge(merge, again_out, err);
+
+    if (st != LMN_E_INVALID || !merge->sets)
+        return st;
+    merge->moves = true;
+    return try_merge(merge, again_out, err);
 }
 
 static enum lmn_status check_options(const struct lmn_merge_options *options, struct lmn_error *err)

@@ -248,6 +248,10 @@ static enum lmn_status attempt_update(void *context, bool *again_out, struct lmn
         st = lmn__set_columns_commit(&update.set, again_out, err);
     else if (st == LMN_OK && !(update.set.searched && update.set.touched.row_count == 0))
         st = move_rows(&update, pinned, request, again_out, err);
+    if (st == LMN_E_INVALID && in_place) { /* see attempt_merge() */
+        in_place = false;
+        st = move_rows(&update, pinned, request, again_out, err);
+    }
     request->count = in_place ? update.set.touched.row_count : update.move.count;
     update_deinit(&update);
     lmn_table_release(pinned);

@@ -356,3 +356,25 @@ def test_a_first_fragment_unlike_the_others(tmp_path):
     table.update(None, values={"text": "again"})
     assert update_mode(path) == "rewrite_columns"
     assert rows_of(path, ["n", "text"]) == [{"n": i, "text": "again"} for i in range(50)]
+
+
+@pytest.mark.parametrize("call", ["upsert", "update"])
+def test_values_that_do_not_fit_beside_others_move(tmp_path, call):
+    """An int8 tells 128 values apart: 100 that rows have, and 100 that others get."""
+    path = str(tmp_path / "t")
+    rows = {
+        "id": range(200),
+        "pad": [random.Random(i).randbytes(20_000) for i in range(200)],
+        "bird": pa.array([f"bird {i % 100}" for i in range(200)]).cast(BIRD),
+    }
+    table = leman.create(path, pa.table(rows))
+    if call == "upsert":
+        birds = pa.array([f"other {i}" for i in range(100)]).cast(BIRD)
+        assert table.upsert(pa.table({"id": range(100), "bird": birds}), on="id").updated == 100
+    else:
+        assert table.update("id < 100", {"bird": "concat('other ', cast(id as string))"}) == 100
+    assert update_mode(path) == "rewrite_rows"
+    chosen = lance.dataset(path).to_table(["id", "bird"], filter="id < 100").to_pylist()
+    chosen.sort(key=lambda row: row["id"])
+    assert chosen == [{"id": i, "bird": f"other {i}"} for i in range(100)]
+    assert len(list((tmp_path / "t" / "data").iterdir())) == 2  # nothing of the first attempt
