@@ -126,14 +126,19 @@ static enum lmn_status tap_read_at(struct lmn__store_file *base, uint64_t offset
     return st;
 }
 
+/*
+ * A feed reads many batches at a time, which keeps a device busy: what was fetched beside them
+ * would hold up the next ones.
+ */
 static void tap_will_read(struct lmn__store_file *base, const struct lmn__file_range *range,
-                          size_t count)
+                          size_t count, bool only)
 {
     struct tap_file *file = (struct tap_file *)base;
     struct lmn_store *inner = inner_of(base->store);
 
+    (void)only;
     if (file->cached == NULL && inner->ops->will_read != NULL)
-        inner->ops->will_read(file->inner, range, count);
+        inner->ops->will_read(file->inner, range, count, true);
 }
 
 static enum lmn_status tap_write_at(struct lmn__store_file *base, uint64_t offset, const void *data,

@@ -41,10 +41,11 @@ void lmn__ahead_file_deinit(struct lmn__ahead_file *file);
 /*
  * Say what is about to be read, in any order: what the system does not have in memory it begins to
  * fetch, all of it at once and without the caller waiting. Where reads come back to a part of the
- * file again and again, it fetches that part, if there is memory for all files that are open.
- * Nothing happens where it cannot. `open` may be closed at any time afterwards.
+ * file again and again, it fetches that part, if there is memory for all files that are open and
+ * the caller does not want `only` the ranges. Nothing happens where it cannot. `open` may be closed
+ * at any time afterwards.
  */
 void lmn__ahead_fetch(struct lmn__ahead_file *file, const struct lmn__file *open,
-                      const struct lmn__file_range *range, size_t count);
+                      const struct lmn__file_range *range, size_t count, bool only);
 
 #endif

@@ -272,14 +272,15 @@ void lmn__ahead_file_deinit(struct lmn__ahead_file *file)
 }
 
 void lmn__ahead_fetch(struct lmn__ahead_file *file, const struct lmn__file *open,
-                      const struct lmn__file_range *range, size_t count)
+                      const struct lmn__file_range *range, size_t count, bool only)
 {
     struct lmn__file_range stretch[STRETCHES_MAX];
-    size_t far = find_far(open->fd, range, count), found;
+    size_t far = find_far(open->fd, range, count), found = 0;
 
     if (far == count)
         return;
-    found = find_stretches(file, open->fd, range, count, far, stretch, STRETCHES_MAX);
+    if (!only)
+        found = find_stretches(file, open->fd, range, count, far, stretch, STRETCHES_MAX);
     advise_all(file->ahead, open->fd, range, count); /* these are waited for */
     if (found != 0 && has_room(file->ahead))
         advise_all(file->ahead, open->fd, stretch, found);

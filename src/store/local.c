@@ -298,11 +298,11 @@ static enum lmn_status local_read_at(struct lmn__store_file *base, uint64_t offs
 }
 
 static void local_will_read(struct lmn__store_file *base, const struct lmn__file_range *range,
-                            size_t count)
+                            size_t count, bool only)
 {
     struct local_file *file = (struct local_file *)base;
 
-    lmn__ahead_fetch(&file->ahead, &file->os, range, count);
+    lmn__ahead_fetch(&file->ahead, &file->os, range, count, only);
 }
 
 static enum lmn_status local_write_at(struct lmn__store_file *base, uint64_t offset,

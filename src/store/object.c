@@ -72,7 +72,7 @@ void lmn__object_will_read(const struct lmn__object *object, struct lmn__file_ra
             range[kept++] = range[i];
     }
     if (kept != 0 && object->store->ops->will_read != NULL)
-        object->store->ops->will_read(object->file, range, kept);
+        object->store->ops->will_read(object->file, range, kept, false);
 }
 
 enum lmn_status lmn__object_read_block(const struct lmn__object *object, uint64_t offset,

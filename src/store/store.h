@@ -71,10 +71,10 @@ struct lmn__store_ops {
                                size_t len, struct lmn_error *err);
     /*
      * Ranges inside the file that are about to be read; a store that can fetch them meanwhile
-     * begins to. NULL: it cannot.
+     * begins to. `only`: nothing beside them, even where reads come back to it. NULL: it cannot.
      */
     void (*will_read)(struct lmn__store_file *file, const struct lmn__file_range *range,
-                      size_t count);
+                      size_t count, bool only);
     /* Writing past the end fills the gap with zeros, which take no space where the store can. */
     enum lmn_status (*write_at)(struct lmn__store_file *file, uint64_t offset, const void *data,
                                 size_t len, struct lmn_error *err);

@@ -143,7 +143,7 @@ static void subject_deinit(struct subject *subject)
 
 static void fetch(struct subject *subject, size_t count)
 {
-    lmn__ahead_fetch(&subject->served, &subject->file, subject->range, count);
+    lmn__ahead_fetch(&subject->served, &subject->file, subject->range, count, false);
 }
 
 static unsigned count_advised(void)
@@ -300,6 +300,21 @@ static void test_ahead__no_room_for_what_is_open(void **state)
     subject_deinit(&subject);
 }
 
+static void test_ahead__nothing_beside_the_ranges(void **state)
+{
+    struct subject subject;
+
+    (void)state;
+    subject_init(&subject);
+    kernel.is_blind = true;
+    for (int i = 0; i < 100; i++)
+        lmn__ahead_fetch(&subject.served, &subject.file, subject.range, RANGES / 2, true);
+    CHECK_EQ(kernel.locked.whole, 0);
+    CHECK_EQ(fetch_again(&subject, 7), 0); /* those did not count */
+    subject_deinit(&subject);
+    CHECK_EQ(count_advised(), RANGES / 2);
+}
+
 static void fetch_often(void *context)
 {
     for (int i = 0; i < ROUNDS; i++)
@@ -385,6 +400,7 @@ int main(void)
         cmocka_unit_test(test_ahead__reads_that_come_back),
         cmocka_unit_test(test_ahead__reads_that_come_back_to_what_is_near),
         cmocka_unit_test(test_ahead__no_room_for_what_is_open),
+        cmocka_unit_test(test_ahead__nothing_beside_the_ranges),
         cmocka_unit_test(test_ahead__many_threads),
         cmocka_unit_test(test_ahead__no_memory),
         cmocka_unit_test(test_ahead__fork),

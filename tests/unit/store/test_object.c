@@ -95,9 +95,11 @@ static struct {
     size_t count;
 } told;
 
-static void hear(struct lmn__store_file *file, const struct lmn__file_range *range, size_t count)
+static void hear(struct lmn__store_file *file, const struct lmn__file_range *range, size_t count,
+                 bool only)
 {
     (void)file;
+    CHECK(!only);
     CHECK(count <= 4);
     memcpy(told.range, range, count * sizeof *range);
     told.count = count;
