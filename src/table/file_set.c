@@ -421,3 +421,25 @@ enum lmn_status lmn__file_set_open(struct lmn__file_set *set, const struct lmn__
     *file_out = file;
     return LMN_OK;
 }
+
+enum lmn_status lmn__file_set_deletion(struct lmn__file_set *set,
+                                       const struct lmn__manifest *manifest,
+                                       const struct lmn__pb_fragment *fragment,
+                                       struct lmn__deletion *deletion_out, struct lmn_error *err)
+{
+    const struct lmn__pb_deletion_file *file = fragment->deletion;
+    struct lmn_store *store;
+    bool is_table_root;
+    enum lmn_status st;
+
+    *deletion_out = (struct lmn__deletion){ 0 };
+    if (file == NULL)
+        return LMN_OK;
+    st = lmn__file_set_store(set, manifest, file->has_base, file->base, &store, &is_table_root,
+                             err);
+    if (st != LMN_OK)
+        return st;
+    st = lmn__deletion_read(store, fragment, deletion_out, err);
+    lmn_store_release(store);
+    return st;
+}

@@ -9,6 +9,7 @@
 #define LMN_TABLE_FILE_SET_H
 
 #include "format/file.h"
+#include "table/deletion.h"
 #include "table/manifest.h"
 
 struct lmn__file_set;
@@ -38,5 +39,12 @@ LMN_MUST_USE enum lmn_status lmn__file_set_store(struct lmn__file_set *set,
                                                  bool has_base, uint32_t base,
                                                  struct lmn_store **store_out,
                                                  bool *is_table_root_out, struct lmn_error *err);
+
+/* Which rows of a fragment of `manifest` are deleted, as lmn__deletion_read(). */
+LMN_MUST_USE enum lmn_status lmn__file_set_deletion(struct lmn__file_set *set,
+                                                    const struct lmn__manifest *manifest,
+                                                    const struct lmn__pb_fragment *fragment,
+                                                    struct lmn__deletion *deletion_out,
+                                                    struct lmn_error *err);
 
 #endif

@@ -3,7 +3,8 @@
  * An attempt goes in three steps:
  *
  *   1. match: which fragments are filled already by an earlier attempt, from the same columns of
- *      the same files; the files of all others are removed
+ *      the same files, and have no rows that were deleted then and were restored; the files of
+ *      all others are removed
  *   2. fill the rest, several fragments at once
  *   3. commit a merge of all fragments, with the file added to each
  *
@@ -112,6 +113,34 @@ static bool same_sources(const struct lmn__filled *filled, const struct lmn__fil
     return true;
 }
 
+/* Are all rows deleted that were when the fragment was filled? Others have no values there. */
+static enum lmn_status match_deletion(struct lmn__fill *fill, const struct lmn__filled *filled,
+                                      const struct lmn__pb_fragment *fragment, bool *same_out,
+                                      struct lmn_error *err)
+{
+    struct lmn__pb_deletion_file file = filled->deletion;
+    struct lmn__pb_fragment then = { .id = fragment->id,
+                                     .row_count = fragment->row_count,
+                                     .deletion = &file };
+    struct lmn__file_set *files = fill->table->files;
+    struct lmn__deletion before = { 0 }, now = { 0 };
+    enum lmn_status st;
+
+    *same_out = !filled->has_nulls;
+    if (!filled->has_nulls || fragment->deletion == NULL)
+        return LMN_OK;
+    st = lmn__file_set_deletion(files, fill->manifest, &then, &before, err);
+    if (st == LMN_E_NOT_FOUND) /* a cleanup was there */
+        return LMN_OK;
+    if (st == LMN_OK)
+        st = lmn__file_set_deletion(files, fill->manifest, fragment, &now, err);
+    if (st == LMN_OK)
+        *same_out = lmn__deletion_covers(&now, &before);
+    lmn__deletion_deinit(&before, fill->table->env);
+    lmn__deletion_deinit(&now, fill->table->env);
+    return st;
+}
+
 /* Mark what is filled already. */
 static enum lmn_status match(struct lmn__fill *fill, struct lmn_error *err)
 {
@@ -136,8 +165,8 @@ static enum lmn_status match(struct lmn__fill *fill, struct lmn_error *err)
             st = lmn__arena_fail(&arena, "a list of columns", err);
         if (st == LMN_OK && filled != NULL) {
             list_sources(fill->projection->root, &fragment, &at);
-            filled->used = filled->row_count == fragment.row_count &&
-                           same_sources(filled, source, count);
+            if (filled->row_count == fragment.row_count && same_sources(filled, source, count))
+                st = match_deletion(fill, filled, &fragment, &filled->used, err);
         }
         lmn__arena_deinit(&arena);
     }
@@ -213,6 +242,7 @@ static bool copy_filled(struct lmn__fill *fill, struct lmn__filled *filled)
         }
     }
     filled->source = source;
+    filled->deletion.unknown = (struct lmn__span){ 0 };
     filled->file.path = copy_span(fill, filled->file.path);
     return copy_u64s(fill, &filled->file.fields) && copy_u64s(fill, &filled->file.columns) &&
            good && filled->file.path.len != 0;
@@ -253,6 +283,9 @@ static enum lmn_status fill_one(struct work *work, uint64_t index, struct lmn_er
     filled.fragment_id = fragment.id;
     filled.row_count = fragment.row_count;
     filled.first_id = ((const struct lmn__pb_schema_field *)fill->fields->item)->id;
+    filled.has_nulls = fragment.deletion != NULL && !fill->with_deleted;
+    if (filled.has_nulls)
+        filled.deletion = *fragment.deletion;
     filled.source_count = count_leaves(fill->projection->root);
     at = filled.source = lmn__arena_array(&arena, filled.source_count, sizeof *at);
     if (st == LMN_OK && at == NULL)

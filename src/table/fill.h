@@ -37,6 +37,8 @@ struct lmn__filled {
     uint32_t source_count;
     int32_t first_id; /* of the columns' fields, by which those of the file are counted */
     struct lmn__pb_data_file file;
+    bool has_nulls; /* instead of values, for the rows that `deletion` has */
+    struct lmn__pb_deletion_file deletion;
     bool used; /* in the attempt */
 };
 

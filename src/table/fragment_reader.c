@@ -23,25 +23,6 @@ struct lmn__fragment_reader {
     struct lmn__fragment_columns *columns;
 };
 
-static enum lmn_status read_deletion(struct lmn__fragment_reader *reader,
-                                     struct lmn__file_set *files, struct lmn_error *err)
-{
-    const struct lmn__pb_deletion_file *file = reader->fragment.deletion;
-    struct lmn_store *store;
-    bool is_table_root;
-    enum lmn_status st;
-
-    if (file == NULL)
-        return LMN_OK;
-    st = lmn__file_set_store(files, reader->manifest, file->has_base, file->base, &store,
-                             &is_table_root, err);
-    if (st != LMN_OK)
-        return st;
-    st = lmn__deletion_read(store, &reader->fragment, &reader->deletion, err);
-    lmn_store_release(store);
-    return st;
-}
-
 static enum lmn_status make_directory(struct lmn__fragment_reader *reader, struct lmn_error *err)
 {
     uint64_t rows = reader->deletion.row_count, alive = 0;
@@ -106,7 +87,7 @@ static enum lmn_status open_reader(struct lmn__fragment_reader *reader, struct l
 
     if (st != LMN_OK)
         return st;
-    st = read_deletion(reader, files, err);
+    st = lmn__file_set_deletion(files, reader->manifest, &reader->fragment, &reader->deletion, err);
     if (st == LMN_OK)
         st = make_directory(reader, err);
     if (st == LMN_OK)

@@ -3,28 +3,8 @@
  * Rows are deleted by a file beside the fragment's, which holds those that were deleted before as
  * well. It is written here and removed by lmn__next_undo() when the version comes to nothing.
  */
-#include "table/deletion.h"
 #include "table/fragment_draft.h"
 #include "table/row_ids.h"
-
-static enum lmn_status read_deletion(struct lmn__next *next,
-                                     const struct lmn__pb_fragment *fragment,
-                                     struct lmn__deletion *deletion_out, struct lmn_error *err)
-{
-    struct lmn_store *store;
-    bool has_base = fragment->deletion != NULL && fragment->deletion->has_base;
-    bool is_root;
-    enum lmn_status st = lmn__file_set_store(next->files, next->base, has_base,
-                                             has_base ? fragment->deletion->base : 0, &store,
-                                             &is_root, err);
-
-    *deletion_out = (struct lmn__deletion){ 0 };
-    if (st != LMN_OK)
-        return st;
-    st = lmn__deletion_read(store, fragment, deletion_out, err);
-    lmn_store_release(store);
-    return st;
-}
 
 /*
  * The rows that are deleted already and those of the change, together. A row that is in both may
@@ -34,7 +14,8 @@ static enum lmn_status unite_rows(struct lmn__next *next, const struct lmn__touc
                                   const struct lmn__pb_fragment *fragment,
                                   struct lmn__deletion *deletion_out, struct lmn_error *err)
 {
-    enum lmn_status st = read_deletion(next, fragment, deletion_out, err);
+    enum lmn_status st = lmn__file_set_deletion(next->files, next->base, fragment, deletion_out,
+                                                err);
 
     if (st == LMN_OK)
         st = lmn__deletion_reserve(deletion_out, next->env, fragment->row_count, err);

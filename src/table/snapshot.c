@@ -15,19 +15,12 @@ static enum lmn_status count_deleted(const struct lmn__snapshot *snapshot,
 {
     const struct lmn__pb_deletion_file *file = fragment->deletion;
     struct lmn__deletion deletion;
-    struct lmn_store *store;
-    bool is_table_root;
     enum lmn_status st;
 
     *deleted_out = file != NULL ? file->row_count : 0;
     if (file == NULL || file->row_count != 0)
         return LMN_OK;
-    st = lmn__file_set_store(snapshot->files, snapshot->manifest, file->has_base, file->base,
-                             &store, &is_table_root, err);
-    if (st != LMN_OK)
-        return st;
-    st = lmn__deletion_read(store, fragment, &deletion, err);
-    lmn_store_release(store);
+    st = lmn__file_set_deletion(snapshot->files, snapshot->manifest, fragment, &deletion, err);
     if (st != LMN_OK)
         return st;
     *deleted_out = deletion.deleted;

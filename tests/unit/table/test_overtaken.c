@@ -538,6 +538,84 @@ static void test_overtaken__a_column_that_is_gone_is_not_set(void **state)
     free_table(table, &meanwhile);
 }
 
+/* The attempt is made again because of the first, and finds the second. */
+static void update_and_restore(struct lmn_table *table)
+{
+    struct lmn_error err;
+
+    update_two(table);
+    CHECK_STATUS(lmn_table_restore(table, 1, &err), LMN_OK, &err);
+}
+
+/* A table without row 3, whose next commit is overtaken. */
+static struct lmn_table *make_table_of_three(struct meanwhile *meanwhile,
+                                             void (*others)(struct lmn_table *table))
+{
+    struct lmn_table *table = make_table(meanwhile, NULL);
+    struct lmn_error err;
+
+    CHECK_STATUS(lmn_table_delete(table, "id = 3", NULL, &err), LMN_OK, &err);
+    meanwhile->others = others;
+    meanwhile->files = 0;
+    return table;
+}
+
+static uint64_t count_where(struct lmn_table *table, const char *where)
+{
+    struct lmn_error err;
+    uint64_t count;
+
+    CHECK_STATUS(lmn_table_count(table, where, &count, &err), LMN_OK, &err);
+    return count;
+}
+
+static const struct lmn_assignment doubled = { "doubled", "value * 2" };
+
+static void test_overtaken__rows_that_are_back_have_values(void **state)
+{
+    struct meanwhile meanwhile;
+    struct lmn_table *table = make_table_of_three(&meanwhile, update_and_restore);
+    struct lmn_error err;
+
+    (void)state;
+    CHECK_STATUS(lmn_table_add_columns(table, &doubled, 1, &err), LMN_OK, &err);
+    CHECK_EQ(count_where(table, "doubled = value * 2"), BASE_ROWS);
+    free_table(table, &meanwhile);
+
+    table = make_table_of_three(&meanwhile, update_and_restore);
+    CHECK_STATUS(column_widen(table, "name", NANOARROW_TYPE_LARGE_STRING, &err), LMN_OK, &err);
+    CHECK_EQ(count_where(table, "name is not null"), BASE_ROWS);
+    free_table(table, &meanwhile);
+}
+
+static void test_overtaken__rows_that_are_gone_need_no_new_file(void **state)
+{
+    struct meanwhile meanwhile;
+    struct lmn_table *table = make_table_of_three(&meanwhile, delete_two);
+    struct lmn_error err;
+
+    (void)state;
+    CHECK_STATUS(lmn_table_add_columns(table, &doubled, 1, &err), LMN_OK, &err);
+    CHECK_EQ(count_where(table, "doubled = value * 2"), 2);
+    CHECK_EQ(meanwhile.files, 1);
+    free_table(table, &meanwhile);
+}
+
+/* Row by row, a stream has nothing for a row that was not there. */
+static void test_overtaken__rows_that_are_back_have_no_position(void **state)
+{
+    struct meanwhile meanwhile;
+    struct lmn_table *table = make_table_of_three(&meanwhile, update_and_restore);
+    struct pairs pairs = { .key = 1, .step = 1, .left = 3, .batch_rows = 3, .name = "other" };
+    struct ArrowArrayStream stream = pairs_stream(&pairs);
+    struct lmn_error err;
+
+    (void)state;
+    CHECK_STATUS(lmn_table_join_columns(table, &stream, NULL, 0, &err), LMN_E_CONFLICT, &err);
+    CHECK(!column_exists(table, "joined"));
+    free_table(table, &meanwhile);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -556,6 +634,9 @@ int main(void)
         cmocka_unit_test(test_overtaken__columns_are_set_in_every_row_once),
         cmocka_unit_test(test_overtaken__columns_set_in_place_are_seen),
         cmocka_unit_test(test_overtaken__a_column_that_is_gone_is_not_set),
+        cmocka_unit_test(test_overtaken__rows_that_are_back_have_values),
+        cmocka_unit_test(test_overtaken__rows_that_are_gone_need_no_new_file),
+        cmocka_unit_test(test_overtaken__rows_that_are_back_have_no_position),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
