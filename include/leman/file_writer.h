@@ -64,7 +64,7 @@ LMN_API LMN_MUST_USE enum lmn_status lmn_file_writer_write(struct lmn_file_write
 /* Rows given so far. */
 LMN_API uint64_t lmn_file_writer_row_count(const struct lmn_file_writer *writer);
 
-/* Bytes of the pages that are written, or being written, so far. */
+/* Bytes so far: of pages that have a place, as they are; of other values about as they came. */
 LMN_API uint64_t lmn_file_writer_bytes(struct lmn_file_writer *writer);
 
 /*

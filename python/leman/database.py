@@ -6,6 +6,12 @@ from leman.elsewhere import check_options, no_method
 from leman.table import Table, local_path
 
 
+def _checked(name):
+    if not isinstance(name, str):
+        raise TypeError(f"the name of a table is a string, not {name!r}")
+    return name
+
+
 class Database:
     """A directory of tables: table NAME is the directory NAME.lance in it."""
 
@@ -56,7 +62,7 @@ class Database:
         """
         return Table._make(
             self._root,
-            name,
+            _checked(name),
             data,
             schema,
             mode,
@@ -73,7 +79,7 @@ class Database:
     def open_table(self, name, version=None, branch=None, **others):
         """Open a table, at the newest version, a number, a tag or a time; or a branch of it."""
         check_options(others)
-        return Table._open(self._root, name, version, branch)
+        return Table._open(self._root, _checked(name), version, branch)
 
     def drop_table(self, name, ignore_missing=False, **others):
         """Remove a table with all its versions.

@@ -10,21 +10,38 @@
 /* Pages of fewer bytes than ALONE_BYTES_MAX in all are made sooner than threads are started. */
 enum { QUEUE_PER_THREAD = 2, THREADS_MAX = 64, ALONE_BYTES_MAX = 256 << 10 };
 
-uint64_t lmn__writer_reserve(struct lmn_file_writer *writer, uint64_t bytes)
+/* Room for what was given as so many bytes, or was not counted among the given ones (0). */
+static uint64_t reserve(struct lmn_file_writer *writer, uint64_t bytes, uint64_t given_bytes)
 {
     uint64_t position;
 
     lmn__mutex_lock(&writer->mutex);
     position = writer->locked.position;
     writer->locked.position = lmn__align_up(position + bytes, LMN__BUFFER_ALIGN);
+    writer->locked.given_bytes -= given_bytes;
     lmn__mutex_unlock(&writer->mutex);
     return position;
 }
 
-enum lmn_status lmn__writer_put_page(struct lmn_file_writer *writer, uint32_t column,
-                                     uint64_t row_start, const struct lmn__encoded_page *page,
-                                     struct lmn_error *err)
+uint64_t lmn__writer_reserve(struct lmn_file_writer *writer, uint64_t bytes)
 {
+    return reserve(writer, bytes, 0);
+}
+
+static uint64_t page_bytes(const struct lmn__encoded_page *page)
+{
+    uint64_t bytes = 0;
+
+    for (uint32_t i = 0; i < page->buffer_count; i++)
+        bytes = lmn__align_up(bytes, LMN__BUFFER_ALIGN) + page->buffer[i].len;
+    return bytes;
+}
+
+static enum lmn_status put_page(struct lmn_file_writer *writer, uint32_t column, uint64_t row_start,
+                                const struct lmn__encoded_page *page, uint64_t given_bytes,
+                                struct lmn_error *err)
+{
+    uint64_t position = reserve(writer, page_bytes(page), given_bytes);
     struct lmn__extent extent[LMN__PAGE_BUFFER_COUNT_MAX];
     uint64_t hash[LMN__PAGE_BUFFER_COUNT_MAX];
     struct lmn__placed_page placed = { .row_start = row_start,
@@ -38,7 +55,8 @@ enum lmn_status lmn__writer_put_page(struct lmn_file_writer *writer, uint32_t co
     for (uint32_t i = 0; st == LMN_OK && i < page->buffer_count; i++) {
         hash[i] = lmn__hash64(page->buffer[i].data, page->buffer[i].len);
         extent[i].bytes = page->buffer[i].len;
-        extent[i].position = lmn__writer_reserve(writer, extent[i].bytes);
+        extent[i].position = position;
+        position = lmn__align_up(position + extent[i].bytes, LMN__BUFFER_ALIGN);
         if (extent[i].bytes != 0)
             st = lmn__draft_write_at(&writer->draft, extent[i].position, page->buffer[i].data,
                                      extent[i].bytes, err);
@@ -51,6 +69,13 @@ enum lmn_status lmn__writer_put_page(struct lmn_file_writer *writer, uint32_t co
     st = lmn__tail_add(&writer->locked.tail, column, &placed, err);
     lmn__mutex_unlock(&writer->mutex);
     return st;
+}
+
+enum lmn_status lmn__writer_put_page(struct lmn_file_writer *writer, uint32_t column,
+                                     uint64_t row_start, const struct lmn__encoded_page *page,
+                                     struct lmn_error *err)
+{
+    return put_page(writer, column, row_start, page, 0, err);
 }
 
 static enum lmn_status within_column(struct lmn_file_writer *writer,
@@ -68,7 +93,8 @@ static enum lmn_status do_job(struct lmn_file_writer *writer, struct lmn__write_
     enum lmn_status st = lmn__page_encode(&job->shred, &writer->plan.encode, scratch, &page, err);
 
     if (st == LMN_OK)
-        st = lmn__writer_put_page(writer, job->leaf->node->column, job->row_start, &page, err);
+        st = put_page(writer, job->leaf->node->column, job->row_start, &page, job->given_bytes,
+                      err);
     lmn__encoded_page_deinit(&page);
     return st;
 }
@@ -143,6 +169,8 @@ static enum lmn_status enqueue(struct lmn_file_writer *writer, struct lmn__write
         *(writer->locked.last != NULL ? &writer->locked.last->next : &writer->locked.first) = job;
         writer->locked.last = job;
         writer->locked.queued++;
+        job->given_bytes = job->shred.bytes;
+        writer->locked.given_bytes += job->given_bytes;
         lmn__cond_wake_one(&writer->work);
     }
     lmn__mutex_unlock(&writer->mutex);
@@ -321,8 +349,10 @@ uint64_t lmn_file_writer_bytes(struct lmn_file_writer *writer)
     uint64_t bytes;
 
     lmn__mutex_lock(&writer->mutex);
-    bytes = writer->locked.position;
+    bytes = writer->locked.position + writer->locked.given_bytes;
     lmn__mutex_unlock(&writer->mutex);
+    for (uint32_t i = 0; i < writer->column_count; i++)
+        bytes += writer->column[i].shred.bytes;
     return bytes;
 }
 

@@ -22,6 +22,7 @@ struct lmn__write_job {
     const struct lmn__write_leaf *leaf;
     uint64_t row_start;
     struct lmn__shred shred;
+    uint64_t given_bytes; /* of it that the writer counts; 0: none */
 };
 
 struct lmn__blob_writer;
@@ -61,7 +62,8 @@ struct lmn_file_writer {
         struct lmn__write_job *first, *last;
         uint32_t queued, running;
         bool stop;
-        uint64_t position; /* where the next page goes */
+        uint64_t position;    /* where the next page goes */
+        uint64_t given_bytes; /* of jobs that have no place yet */
         struct lmn__tail tail;
         enum lmn_status status; /* the first failure */
         struct lmn_error error;

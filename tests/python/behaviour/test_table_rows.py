@@ -314,6 +314,22 @@ def test_fragments_are_cut_by_rows(db):
     assert table.to_arrow()["x"].to_pylist() == list(range(10))
 
 
+def test_fragments_are_cut_by_bytes(db):
+    batch = pa.record_batch({"x": [np.random.bytes(50_000) for _ in range(20)]})  # a megabyte
+    table = db.create_table("t", (batch for _ in range(12)), max_bytes_per_fragment=2_500_000)
+    assert table.info()["num_fragments"] == 4
+    assert len(table) == 240
+
+
+def test_names_of_tables_are_strings(db):
+    for name in (None, 5):
+        with pytest.raises(TypeError, match=f"not {name}"):
+            db.create_table(name, {"x": [1]})
+        with pytest.raises(TypeError, match=f"not {name}"):
+            db.open_table(name)
+    assert db.list_tables() == []
+
+
 def test_info_says_what_the_version_is_made_of(db):
     info = db.create_table("t", {"x": [1, 2]}, data_storage_version="2.2").info()
     assert info["num_rows"] == 2
