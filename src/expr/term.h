@@ -127,7 +127,7 @@ LMN_MUST_USE enum lmn_status lmn__frame_own_validity(struct lmn__frame *frame, u
 uint32_t lmn__frame_first_bad(const struct lmn__frame *frame, const struct lmn__vector *out,
                               const uint8_t *bad, uint32_t rows);
 
-/* A failure of row `row` of the run: "row N: <message>, at character ...". */
+/* A failure of row `row` of the run: "<message> where a is 1 and b is null, at character ...". */
 LMN_PRINTF(4, 5)
 enum lmn_status lmn__frame_fail(const struct lmn__frame *frame, const struct lmn__term *term,
                                 uint32_t row, const char *fmt, ...);

@@ -164,8 +164,12 @@ static enum lmn_status move_batch(struct update *update, struct ArrowArray *batc
     enum lmn_status st = LMN_OK;
 
     /* Every expression sees the row as it was. */
-    for (uint32_t i = 0; st == LMN_OK && i < update->count; i++)
+    for (uint32_t i = 0; st == LMN_OK && i < update->count; i++) {
         st = lmn__expr_eval(update->value[i], batch, &value[i], err);
+        if (st != LMN_OK)
+            lmn__fail_within(err, st, "column \"%.100s\"",
+                             update->schema.children[update->child[i]]->name);
+    }
     if (st == LMN_OK)
         st = lmn__conform_batch(&update->conform, batch, &view, err);
     for (uint32_t i = 0; st == LMN_OK && i < update->count; i++)

@@ -217,7 +217,7 @@ def test_decimals_are_divided_exactly(judge, rows):
 def test_decimals_are_not_divided_by_zero():
     batch = pa.record_batch({"x": pa.array([decimal.Decimal("1.5")], pa.decimal128(4, 2))})
     for text in ("x / 0", "x % (x - x)"):
-        with pytest.raises(leman.InvalidError, match="row 0: division by zero"):
+        with pytest.raises(leman.InvalidError, match="division by zero"):
             leman.evaluate(text, batch)
 
 
@@ -676,7 +676,7 @@ def test_items_are_found_in_lists_of_any_length(kind, first):
 def test_numbers_are_not_set_to_infinity(tmp_path):
     rows = {"x": pa.array([1e300, 0.1]), "f": pa.array([1, 2], pa.float32())}
     table = leman.create(tmp_path / "rows.lance", pa.table(rows))
-    with pytest.raises(leman.InvalidError, match=r"row 0: 1e\+300 is no value of type float"):
+    with pytest.raises(leman.InvalidError, match=r"1e\+300 is no value of type float"):
         table.update(None, {"f": "x"})
     table.update("x < 1", {"f": "x"})
     assert sorted(table.to_arrow()["f"].to_pylist()) == pytest.approx([0.1, 1])

@@ -377,10 +377,10 @@ static void test_functions__casts(void **state)
 
     (void)state;
     check_expressions(pairs);
-    CHECK_HAS(expr_values("cast(s as int)"), "row 0: 'abc' is no value of type int32");
+    CHECK_HAS(expr_values("cast(s as int)"), "'abc' is no value of type int32");
     CHECK_HAS(expr_values("cast(1e30 as bigint)"), "is no value of type int64");
-    CHECK_HAS(expr_values("cast(u64 as bigint)"), "row 1: 18446744073709551615 is no value");
-    CHECK_HAS(expr_values("cast(dec as decimal(4, 2))"), "row 3: 1000.00 is no value");
+    CHECK_HAS(expr_values("cast(u64 as bigint)"), "18446744073709551615 is no value");
+    CHECK_HAS(expr_values("cast(dec as decimal(4, 2))"), "1000.00 is no value");
     CHECK_HAS(expr_values("cast(items as int)"), "there is no conversion from list to int32");
     CHECK_HAS(expr_values("cast(i64 as nothing)"), "there is no type nothing");
 }

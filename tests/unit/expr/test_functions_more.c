@@ -38,8 +38,8 @@ static void test_functions_more__text(void **state)
 
     (void)state;
     check_expressions(pairs);
-    CHECK_HAS(expr_values("repeat(s, 1000000000000)"), "row 0: repeat() makes no strings of more");
-    CHECK_HAS(expr_values("lpad(s, 9000000000000000000)"), "row 0: lpad() makes no strings of");
+    CHECK_HAS(expr_values("repeat(s, 1000000000000)"), "repeat() makes no strings of more");
+    CHECK_HAS(expr_values("lpad(s, 9000000000000000000)"), "lpad() makes no strings of");
     CHECK_HAS(expr_values("case when i64 > 5 then repeat(s, 1000000000000) end"),
               "null null null null");
 }
@@ -70,7 +70,7 @@ static void test_functions_more__times(void **state)
 
     (void)state;
     check_expressions(good);
-    CHECK_HAS(expr_values(pairs[0]), "row 1: there is no such date");
+    CHECK_HAS(expr_values(pairs[0]), "there is no such date");
     CHECK_HAS(expr_values("make_date(s, 1, 1)"), "make_date() takes whole numbers, not a value of");
     CHECK_HAS(expr_values("date_bin(interval '1 month', ts)"), "interval of days or less");
     CHECK_HAS(expr_values("date_bin(interval '1 ns', ts)"), "finer than the timestamps");
@@ -172,8 +172,8 @@ static void test_functions_more__bits(void **state)
 
     (void)state;
     check_expressions(pairs);
-    CHECK_HAS(expr_values("i64 << 63"), "row 0: 1 << 63 does not fit into 64 bits");
-    CHECK_HAS(expr_values("i64 >> -1"), "row 0: 1 >> -1 does not fit into 64 bits");
+    CHECK_HAS(expr_values("i64 << 63"), "1 << 63 does not fit into 64 bits");
+    CHECK_HAS(expr_values("i64 >> -1"), "1 >> -1 does not fit into 64 bits");
     CHECK_HAS(expr_values("f64 & 1"), "bits are those of whole numbers, not of a value of type");
     CHECK_STR(expr_values("case when i64 > 9 then i64 << 63 end"), "null null null null");
 }
@@ -215,7 +215,7 @@ static void test_functions_more__matches(void **state)
     CHECK_HAS(expr_values("regexp_like(s, 'a', 'g')"), "flags other than i, m and s");
     CHECK_HAS(expr_values("regexp_replace(s, 'a', 1)"), "expected a string, not a value of type");
     CHECK_HAS(expr_values("regexp_replace(repeat('a', 9000), 'a', repeat('b', 9000), 'g')"),
-              "row 0: regexp_replace() makes no strings of more than");
+              "regexp_replace() makes no strings of more than");
 }
 
 static void test_functions_more__formats(void **state)
@@ -250,8 +250,8 @@ static void test_functions_more__formats(void **state)
     check_expressions(pairs);
     CHECK_STR(expr_type("arrow_cast(ts, 'Timestamp(Millisecond, None)')"), "tsm:");
     CHECK_STR(expr_type("arrow_cast(u8, 'UInt16')"), "S");
-    CHECK_HAS(expr_values("to_char(ts, '%Q')"), "row 0: to_char() knows no %Q");
-    CHECK_HAS(expr_values("to_char(ts, '100%')"), "row 0: to_char() knows no %?");
+    CHECK_HAS(expr_values("to_char(ts, '%Q')"), "to_char() knows no %Q");
+    CHECK_HAS(expr_values("to_char(ts, '100%')"), "to_char() knows no %?");
     CHECK_HAS(expr_values("to_char(s, '%Y')"), "expected a date or timestamp, not a value of type");
     CHECK_HAS(expr_values("to_char(ts, 3)"), "a format is a string");
     CHECK_HAS(expr_values("arrow_cast(i64, 'Int')"), "arrow_cast() takes the name of a type");

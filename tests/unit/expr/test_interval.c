@@ -130,7 +130,7 @@ static void test_interval__refused(void **state)
     CHECK_HAS(expr_values("interval '1 day' - d"), "there is no interval - date32");
     CHECK_HAS(expr_values("s + interval '1 day'"), "there is no string + interval");
     CHECK_HAS(expr_values("interval '1 day' > d"), "cannot compare");
-    CHECK_HAS(expr_values("ts + interval '300000 years'"), "row 0: the result of '+' does not fit");
+    CHECK_HAS(expr_values("ts + interval '300000 years'"), "the result of '+' does not fit");
     CHECK_HAS(expr_values("cast(s as interval) = interval '1 day'"),
               "'abc' is no value of type interval");
 }

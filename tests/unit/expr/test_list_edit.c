@@ -55,15 +55,15 @@ static void test_list_edit__items(void **state)
     check_expressions(pairs);
     CHECK_STR(expr_values_of("array_replace(items, 7, 8)", 2, 2), "null [8]");
     CHECK_HAS(expr_values("array_repeat(1, 99999999999)"),
-              "row 0: array_repeat() makes no lists of more than 16777216 items");
+              "array_repeat() makes no lists of more than 16777216 items");
     CHECK_STR(expr_values("case when i64 > 5 then array_repeat(1, 99999999999)[1] end"),
               "null null null null");
-    CHECK_HAS(expr_values("array_resize(items, 0 - i64)"), "row 0: a list has no size of -1");
+    CHECK_HAS(expr_values("array_resize(items, 0 - i64)"), "a list has no size of -1");
     CHECK_HAS(expr_values("array_resize(items, 'a')"), "the size of a list is a whole number");
     CHECK_HAS(expr_values("array_replace(items, 'x', 1)"), "the string is no value of type int32");
     CHECK_HAS(expr_values("array_replace([items], items, items)"), "comparing items of nested");
     CHECK_HAS(expr_values("array_replace(s, 'x', 'y')"), "expected a list, not a value of type");
-    CHECK_HAS(expr_values("array_slice(items, 1, 2, 0)"), "row 0: array_slice() takes no step of");
+    CHECK_HAS(expr_values("array_slice(items, 1, 2, 0)"), "array_slice() takes no step of");
 }
 
 static void test_list_edit__texts(void **state)
@@ -142,12 +142,12 @@ static void test_list_edit__shapes_and_ranges(void **state)
 
     (void)state;
     check_expressions(pairs);
-    CHECK_HAS(expr_values("range(1, 9, i64 - i64)"), "row 0: range() takes no step of 0");
+    CHECK_HAS(expr_values("range(1, 9, i64 - i64)"), "range() takes no step of 0");
     CHECK_HAS(expr_values("range(99999999999)"), "range() makes no lists of more than");
     CHECK_HAS(expr_values("range(s)"), "a bound or step of a range of numbers is a whole number");
     CHECK_HAS(expr_values("range(ts, ts, 1)"), "error: ");
     CHECK_HAS(expr_values("array_distance(items, [1])"),
-              "row 0: array_distance() takes lists of one size, not of 3 and 1");
+              "array_distance() takes lists of one size, not of 3 and 1");
     CHECK_HAS(expr_values("array_distance(['a'], ['b'])"), "expected a list of numbers, not of");
 }
 
