@@ -3,12 +3,17 @@
 
 #include "json.h"
 #include "table.h"
+#include "value.h"
 #include "version.h"
 
 static void print_text(void *context, const char *finding)
 {
+    struct text text = { 0 };
+
     (void)context;
-    printf("%s\n", finding);
+    people_put_string(&text, finding);
+    printf("%s\n", text.data);
+    text_free(&text);
 }
 
 static void print_json(void *context, const char *finding)

@@ -2,21 +2,19 @@
 #include "json.h"
 
 #include <stdio.h>
+#include <string.h>
+
+#include "value.h"
 
 static bool comma; /* a value stands before the next one */
 
-static void put_text(const char *text)
+static void put_text(const char *value)
 {
-    putchar('"');
-    for (const unsigned char *p = (const unsigned char *)text; *p != '\0'; p++) {
-        if (*p == '"' || *p == '\\')
-            printf("\\%c", *p);
-        else if (*p < 0x20)
-            printf("\\u%04x", *p);
-        else
-            putchar(*p);
-    }
-    putchar('"');
+    struct text text = { 0 };
+
+    json_put_string(&text, (const uint8_t *)value, strlen(value));
+    fwrite(text.data, 1, text.len, stdout);
+    text_free(&text);
 }
 
 static void put_key(const char *key)

@@ -489,6 +489,17 @@ def test_verify__statistics(leman, path):
     assert b"its statistics are damaged" in done.stdout and b"1 findings" in done.stdout
 
 
+def test_verify__prints_text_whatever_it_finds(leman, path):
+    data = next((path / "data").iterdir())
+    content = bytearray(data.read_bytes())
+    content[content.index(b"/lance.encodings21") + 8] = 0xFF
+    data.write_bytes(content)
+    done = leman("verify", path, "--json")
+    assert done.returncode == 1
+    assert "\ufffd" in json.loads(done.stdout)["findings"][0]
+    assert "\ufffd" in leman("verify", path).stdout.decode()
+
+
 def test_upgrade(leman, path, tmp_path):
     import lance
 
