@@ -26,6 +26,8 @@ def exact_array(values, kind):
     pa = pyarrow()
     if not hasattr(values, "__len__"):
         values = list(values)
+    if kind is not None and pa.types.is_null(kind) and any(value is not None for value in values):
+        raise InexactError("it is of type null, which has no place for values")
     array = pa.array(values, kind)
     if _may_lose(array.type) and _are_objects(values):
         _check(values, array.type)

@@ -68,7 +68,10 @@ class MergeBuilder:
         return self
 
     def execute(self, data, **others):
-        """Do it, as one version; returns a ``MergeResult``. For `data` see ``Table.append()``."""
+        """Do it, as one version; returns a ``MergeResult``.
+
+        data: see ``Table.append()``; it is held in memory.
+        """
         check_options(others)
         with Rows(data, self._table._rows_schema()) as stream:
             counts = self._table._core.merge(

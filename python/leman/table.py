@@ -269,6 +269,7 @@ class Table(Reads, Versions, FilledColumns, Refills):
     def insert(self, data, on=None, **others):
         """Append rows whose keys must not be there; returns a ``MergeResult``.
 
+        data: see ``append()``; it is held in memory.
         on: the key, a column or several; None takes the primary key.
         """
         check_options(others)
@@ -278,6 +279,7 @@ class Table(Reads, Versions, FilledColumns, Refills):
     def upsert(self, data, on=None):
         """Replace the rows whose keys are there and append the others; returns a ``MergeResult``.
 
+        data: see ``append()``; it is held in memory.
         on: the key, a column or several; None takes the primary key. Columns that the data lacks
         stay as they are in rows that are replaced.
         """

@@ -8,6 +8,8 @@
 #include "base/bytes.h"
 #include "base/proto.h"
 
+enum { TYPE_NAME_BYTES = 120 };
+
 /* Names that stand for one format each; the first of a format is the one that is written. */
 static const struct {
     const char *name;
@@ -234,8 +236,10 @@ enum lmn_status lmn__logical_type_to_arrow(struct lmn__span name, struct ArrowSc
 
 static enum lmn_status no_name(const struct ArrowSchema *schema, struct lmn_error *err)
 {
-    return lmn_fail(err, LMN_E_UNSUPPORTED, "Lance has no place for the Arrow type \"%s\"%s",
-                    schema->format, schema->dictionary != NULL ? " with a dictionary" : "");
+    char name[TYPE_NAME_BYTES];
+
+    ArrowSchemaToString(schema, name, sizeof name, false);
+    return lmn_fail(err, LMN_E_UNSUPPORTED, "Lance has no place for the Arrow type %s", name);
 }
 
 static bool is_bfloat16(const struct ArrowSchema *item)
@@ -314,9 +318,7 @@ static enum lmn_status dictionary_from_arrow(const struct ArrowSchema *schema, s
     index.flags &= ~ARROW_FLAG_DICTIONARY_ORDERED;
     if (value->dictionary != NULL || value->format[0] == '+' || value->format[0] == 't' ||
         value->format[0] == 'd' || value->format[0] == 'w' || value->format[0] == 'n')
-        return lmn_fail(err, LMN_E_UNSUPPORTED,
-                        "Lance has no place for a dictionary of values of type \"%s\"",
-                        value->format);
+        return no_name(schema, err);
     lmn__buf_printf(buf, "dict:");
     st = lmn__logical_type_from_arrow(value, buf, err);
     lmn__buf_printf(buf, ":");

@@ -241,5 +241,8 @@ enum lmn_status lmn_table_compact(struct lmn_table *table,
     lmn__arena_deinit(&compaction.arena);
     if (result_out != NULL)
         *result_out = result;
-    return st != LMN_OK ? lmn__fail_within(err, st, "%.200s", table->store->name) : st;
+    /* A conflict has the name already. */
+    return st != LMN_OK && st != LMN_E_CONFLICT
+               ? lmn__fail_within(err, st, "%.200s", table->store->name)
+               : st;
 }

@@ -63,7 +63,9 @@ static enum lmn_status select_columns(struct lmn__conform *conform,
         }
     }
     if (conform->column_count == 0)
-        return lmn_fail(err, LMN_E_INVALID, "the rows have none of the table's columns");
+        return lmn_fail(err, LMN_E_INVALID,
+                        given->n_children != 0 ? "the rows have none of the table's columns"
+                                               : "the rows have no columns");
     return partial ? LMN_OK : lmn__conform_check_whole(conform, err);
 }
 

@@ -62,8 +62,9 @@ static enum lmn_status find_keys(struct merge *merge, const struct ArrowSchema *
         return lmn__arena_fail(&merge->arena, "keys", err);
     for (uint32_t i = 0; i < options->on_count; i++) {
         if (lmn__arrow_child(schema, options->on[i], &key[i]) == NULL)
-            return lmn_fail(err, LMN_E_NOT_FOUND, "key column \"%.100s\" is not in the rows",
-                            options->on[i]);
+            return lmn_fail(
+                err, LMN_E_NOT_FOUND, "key column \"%.100s\" is not in the rows%s", options->on[i],
+                strchr(options->on[i], '.') != NULL ? "; fields of structs are no keys" : "");
     }
     return LMN_OK;
 }

@@ -111,5 +111,8 @@ enum lmn_status lmn_table_upgrade(struct lmn_table *table, struct lmn_error *err
 {
     enum lmn_status st = lmn__change_make(table, attempt_upgrade, table, err);
 
-    return st != LMN_OK ? lmn__fail_within(err, st, "%.200s", table->store->name) : st;
+    /* A conflict has the name already. */
+    return st != LMN_OK && st != LMN_E_CONFLICT
+               ? lmn__fail_within(err, st, "%.200s", table->store->name)
+               : st;
 }

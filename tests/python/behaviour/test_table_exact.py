@@ -131,6 +131,14 @@ def test_rows_behind_the_first_batch_are_not_cut(tmp_path):
         leman.create(tmp_path / "t", rows)
 
 
+def test_a_column_of_nulls_has_no_place_for_values(tmp_path):
+    table = leman.create(tmp_path / "t", {"n": [None, None]})
+    table.append({"n": [None]})
+    with pytest.raises(leman.InvalidError, match='column "n".*type null'):
+        table.append({"n": [None, "x"]})
+    assert len(table) == 3
+
+
 def test_days_and_moments_are_not_mixed(tmp_path):
     with pytest.raises(leman.InvalidError, match=r'column "d".*5, 0'):
         leman.create(tmp_path / "t", {"d": [DAY.date(), datetime.datetime(2020, 1, 1, 5)]})

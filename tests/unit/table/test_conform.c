@@ -176,7 +176,7 @@ static void test_conform__partial(void **state)
     pick(&fixture, column, 0, &schema);
     CHECK_STATUS(lmn__conform_init(&conform, test_env(), &fixture.schema, &schema, true, &err),
                  LMN_E_INVALID, &err);
-    CHECK_HAS(err.message, "none of the table's columns");
+    CHECK_HAS(err.message, "the rows have no columns");
     schema.release(&schema);
     teardown(&fixture);
 }
