@@ -68,7 +68,7 @@ static enum lmn_status make_plans(struct lmn__reader *reader, struct lmn_error *
     enum lmn_status st;
 
     if (reader->file->footer.minor == 0)
-        return lmn__v20_check(reader, err);
+        return lmn__v20_open(reader, err);
     reader->leaf = lmn__arena_array(&reader->projection.arena, reader->file->schema.node_count,
                                     sizeof *reader->leaf);
     if (reader->leaf == NULL)
@@ -196,7 +196,7 @@ uint64_t lmn__reader_row_bytes(const struct lmn__reader *reader)
     uint64_t rows = lmn__max_u64(reader->file->row_count, 1), bytes = 0;
 
     if (reader->file->footer.minor == 0)
-        return lmn__max_u64(reader->file->object.bytes / rows, 1);
+        return lmn__max_u64(reader->v20_bytes / rows, 1);
     for (uint32_t i = 0; i < reader->leaf_count; i++)
         bytes += reader->leaf[i].column->bytes / rows;
     return lmn__max_u64(bytes, 1);

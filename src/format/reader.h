@@ -34,6 +34,7 @@ struct lmn__reader {
     struct lmn__projection projection;
     uint32_t leaf_count;
     struct lmn__leaf_plan *leaf; /* in the projection's arena */
+    uint64_t v20_bytes;          /* of the columns of a 2.0 file, which has no plans */
 };
 
 /*

@@ -271,7 +271,27 @@ static enum lmn_status read_node(const struct lmn__reader *reader, struct lmn__s
     return LMN_OK;
 }
 
-enum lmn_status lmn__v20_check(const struct lmn__reader *reader, struct lmn_error *err)
+/* Blobs may lie anywhere in the file, so that of its bytes any may be theirs. */
+static enum lmn_status add_bytes(struct lmn__reader *reader, const struct lmn__selected *selected,
+                                 struct lmn_error *err)
+{
+    const struct lmn__column *column;
+    enum lmn_status st;
+
+    if (selected->node->column == LMN__NO_COLUMN) /* its values lie in the column above */
+        return LMN_OK;
+    st = lmn__file_column(reader->file, selected->node->column, &column, err);
+    if (st != LMN_OK)
+        return st;
+    reader->v20_bytes += column->bytes;
+    if (selected->node->blob != LMN__BLOB_NONE && reader->projection.blobs != LMN_BLOB_DESCRIPTORS)
+        reader->v20_bytes = reader->file->object.bytes;
+    for (uint32_t i = 0; st == LMN_OK && i < selected->child_count; i++)
+        st = add_bytes(reader, selected->child[i], err);
+    return st;
+}
+
+enum lmn_status lmn__v20_open(struct lmn__reader *reader, struct lmn_error *err)
 {
     const struct lmn__selected *root = reader->projection.root;
 
@@ -287,7 +307,11 @@ enum lmn_status lmn__v20_check(const struct lmn__reader *reader, struct lmn_erro
                 err, LMN_E_CORRUPT, "%.200s: column %u (\"%.100s\") has %llu rows, the file %llu",
                 reader->file->object.name, column->index, node->name,
                 (unsigned long long)column->row_count, (unsigned long long)reader->file->row_count);
+        st = add_bytes(reader, root->child[i], err);
+        if (st != LMN_OK)
+            return st;
     }
+    reader->v20_bytes = lmn__min_u64(reader->v20_bytes, reader->file->object.bytes);
     return LMN_OK;
 }
 

@@ -10,9 +10,8 @@
 
 #include "format/reader.h"
 
-/* Do the columns of the projection fit together? LMN_E_CORRUPT if not. */
-LMN_MUST_USE enum lmn_status lmn__v20_check(const struct lmn__reader *reader,
-                                            struct lmn_error *err);
+/* Do the columns of the projection fit together? LMN_E_CORRUPT if not. Adds up their bytes. */
+LMN_MUST_USE enum lmn_status lmn__v20_open(struct lmn__reader *reader, struct lmn_error *err);
 
 /* Append ranges of rows to the columns below `root`. */
 LMN_MUST_USE enum lmn_status lmn__v20_read(const struct lmn__reader *reader,

@@ -378,3 +378,23 @@ def test_values_that_do_not_fit_beside_others_move(tmp_path, call):
     chosen.sort(key=lambda row: row["id"])
     assert chosen == [{"id": i, "bird": f"other {i}"} for i in range(100)]
     assert len(list((tmp_path / "t" / "data").iterdir())) == 2  # nothing of the first attempt
+
+
+def test_files_of_version_2_0(tmp_path):
+    """What a column takes there is known, too."""
+    path = str(tmp_path / "t")
+    rows = {
+        "id": range(500),
+        "pad": [random.Random(i).randbytes(4000) for i in range(500)],
+        "label": ["a"] * 500,
+        "place": [{"x": i, "tags": [str(i)] * (i % 3)} for i in range(500)],
+    }
+    lance.write_dataset(pa.table(rows), path, data_storage_version="2.0")
+    before = bytes_of(path)
+    leman.open(path).upsert({"id": range(499, -1, -1), "label": ["b"] * 500}, on="id")
+    leman.open(path).update(None, {"place": "named_struct('x', id + 1, 'tags', place.tags)"})
+    assert update_mode(path) == "rewrite_columns"
+    assert bytes_of(path) < before + 100_000
+    rows["label"] = ["b"] * 500
+    rows["place"] = [{"x": i + 1, "tags": [str(i)] * (i % 3)} for i in range(500)]
+    assert rows_of(path, list(rows)) == pa.table(rows).to_pylist()
