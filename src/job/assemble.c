@@ -11,7 +11,8 @@
  * A crash between 1 and 5 is settled by lmn__assemble_recover(). When others commit between 2 and
  * 4, the files stand: what is made again is the change, from the newest version. Only a fragment
  * whose columns of the fill were filled by others meanwhile is written again, for the rows that it
- * keeps; and one that is gone is told to the caller.
+ * keeps; all are when rows may be back that were deleted; and one that is gone is told to the
+ * caller.
  */
 #include "job/assemble.h"
 
@@ -51,9 +52,10 @@ struct assembly {
     uint64_t count;
     struct lmn__error_file errors;
     char errors_name[NAME_BYTES];
-    uint64_t inputs_version; /* that the results were computed from; 0: of different ones */
-    bool moved;              /* a fragment is gone */
-    bool again;              /* a file has to be made again */
+    uint64_t written_version; /* that the files were made at */
+    uint64_t inputs_version;  /* that the results were computed from; 0: of different ones */
+    bool moved;               /* a fragment is gone */
+    bool again;               /* a file has to be made again */
 };
 
 static enum lmn_status make_name(char name_out[NAME_BYTES], const char *suffix,
@@ -354,6 +356,8 @@ static enum lmn_status commit(struct assembly *assembly, struct lmn_error *err)
         st = read_newest(assembly, err);
         if (st != LMN_OK)
             return st;
+        assembly->again = lmn__change_went_back(assembly->options->table, assembly->written_version,
+                                                assembly->columns.manifest);
     }
     return lmn_fail(err, LMN_E_CONFLICT, "%.200s: %d attempts to commit were each overtaken",
                     assembly->options->table->store->name, ATTEMPTS_MAX);
@@ -404,6 +408,7 @@ static enum lmn_status assemble(struct assembly *assembly, const struct lmn__pla
         st = list_units(assembly, plan, fragment_id, err);
     if (st != LMN_OK || assembly->moved)
         return st;
+    assembly->written_version = assembly->columns.manifest->pb.version;
     /* A layout says which inputs it is about, but for results that were carried to moved rows. */
     assembly->inputs_version = plan->version;
     for (uint64_t i = 0; i < assembly->count; i++) {

@@ -83,6 +83,47 @@ struct commit {
     bool merged;                  /* one of them has added columns */
 };
 
+/*
+ * What version `v` did, which is `newest` or one before it. The transaction borrows from
+ * *manifest_out, which the caller releases, also after a failure.
+ */
+static enum lmn_status read_transaction(struct lmn_table *table, uint64_t v,
+                                        const struct lmn__manifest *newest,
+                                        struct lmn__arena *arena,
+                                        struct lmn__manifest **manifest_out,
+                                        struct lmn__pb_transaction *transaction_out,
+                                        struct lmn_error *err)
+{
+    enum lmn_status st = LMN_OK;
+
+    *manifest_out = NULL;
+    if (v != newest->pb.version)
+        st = lmn__table_read_version(table, v, newest->plain_name, manifest_out, err);
+    return st == LMN_OK
+               ? lmn__transaction_read(table->store, *manifest_out != NULL ? *manifest_out : newest,
+                                       arena, transaction_out, err)
+               : st;
+}
+
+bool lmn__change_went_back(struct lmn_table *table, uint64_t from,
+                           const struct lmn__manifest *manifest)
+{
+    bool back = false;
+
+    for (uint64_t v = from + 1; !back && v <= manifest->pb.version; v++) {
+        struct lmn__pb_transaction transaction;
+        struct lmn__manifest *read;
+        struct lmn__arena arena;
+
+        lmn__arena_init(&arena, table->env, 0);
+        back = read_transaction(table, v, manifest, &arena, &read, &transaction, NULL) != LMN_OK ||
+               transaction.restore != NULL || transaction.overwrite != NULL;
+        lmn__manifest_release(read);
+        lmn__arena_deinit(&arena);
+    }
+    return back;
+}
+
 /* Check the change against the versions up to the newest. */
 static enum lmn_status check_versions(struct commit *commit, bool *again_out, struct lmn_error *err)
 {
@@ -91,16 +132,12 @@ static enum lmn_status check_versions(struct commit *commit, bool *again_out, st
     enum lmn_status st = LMN_OK;
 
     for (uint64_t v = commit->checked + 1; st == LMN_OK && v <= newest->pb.version; v++) {
-        struct lmn__manifest *manifest = NULL;
+        struct lmn__manifest *manifest;
         struct lmn__pb_transaction transaction;
         struct lmn__arena arena;
 
         lmn__arena_init(&arena, table->env, 0);
-        if (v != newest->pb.version)
-            st = lmn__table_read_version(table, v, newest->plain_name, &manifest, err);
-        if (st == LMN_OK)
-            st = lmn__transaction_read(table->store, manifest != NULL ? manifest : newest, &arena,
-                                       &transaction, err);
+        st = read_transaction(table, v, newest, &arena, &manifest, &transaction, err);
         if (st == LMN_E_NOT_FOUND) {
             /* It is cleaned away, or its writer does not tell: look at the table afresh. */
             *again_out = true;

@@ -114,6 +114,14 @@ LMN_MUST_USE enum lmn_status lmn__change_make(struct lmn_table *table, lmn__atte
                                               void *context, struct lmn_error *err);
 
 /*
+ * May rows or columns be back that were gone at version `from`? A restore since then, up to
+ * `manifest`, brings them back, an overwrite others in their place; and of versions that are
+ * cleaned up nobody knows. What an operation has written for an earlier attempt lacks them.
+ */
+bool lmn__change_went_back(struct lmn_table *table, uint64_t from,
+                           const struct lmn__manifest *manifest);
+
+/*
  * Make the first version of a table in `store`. LMN_E_EXISTS when there is one already.
  */
 LMN_MUST_USE enum lmn_status lmn__change_create(struct lmn_store *store, struct lmn__change *change,

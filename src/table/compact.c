@@ -6,7 +6,8 @@
  * Others may change fragments while they are copied. The commit then refuses, and the next attempt
  * looks at every group that is written: one whose fragments are the same to the byte in the newest
  * version stays, the others are thrown away and their fragments planned again. So an attempt costs
- * what others have changed, not the table, and no change of theirs is lost.
+ * what others have changed, not the table, and no change of theirs is lost. All groups go when a
+ * column may be back that they lack.
  */
 #include <leman/table_versions.h>
 
@@ -32,7 +33,8 @@ struct compaction {
     struct done *done;
     struct lmn__rewrite_group *group; /* of each of them */
     uint64_t count, room;
-    bool committed; /* or may be */
+    uint64_t kept_version; /* that the first of them was made at */
+    bool committed;        /* or may be */
 };
 
 static void forget(struct compaction *compaction, uint64_t i)
@@ -92,12 +94,15 @@ static bool is_current(const struct lmn__snapshot *snapshot, const struct done *
 static void keep_current(struct compaction *compaction, const struct lmn__snapshot *snapshot,
                          bool *taken)
 {
+    const struct lmn__manifest *manifest = snapshot->manifest;
+    bool back = compaction->count != 0 &&
+                lmn__change_went_back(compaction->table, compaction->kept_version, manifest);
     uint64_t i = 0, index;
 
     while (i < compaction->count) {
         const struct lmn__rewrite_group *group = &compaction->group[i];
 
-        if (!is_current(snapshot, &compaction->done[i], group)) {
+        if (back || !is_current(snapshot, &compaction->done[i], group)) {
             forget(compaction, i);
             continue;
         }
@@ -107,6 +112,8 @@ static void keep_current(struct compaction *compaction, const struct lmn__snapsh
         }
         i++;
     }
+    if (compaction->count == 0)
+        compaction->kept_version = manifest->pb.version;
 }
 
 /* Write one range of a plan. */

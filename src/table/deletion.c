@@ -75,19 +75,6 @@ bool lmn__deletion_unite(struct lmn__deletion *deletion, const struct lmn__delet
     return both;
 }
 
-bool lmn__deletion_covers(const struct lmn__deletion *deletion, const struct lmn__deletion *other)
-{
-    uint64_t bytes = other->bits != NULL ? lmn__bits_bytes(other->row_count) : 0;
-
-    if (bytes != 0 && deletion->bits == NULL)
-        return other->deleted == 0;
-    for (uint64_t i = 0; i < bytes; i++) {
-        if ((other->bits[i] & ~deletion->bits[i]) != 0)
-            return false;
-    }
-    return true;
-}
-
 void lmn__deletion_path(uint64_t fragment_id, const struct lmn__pb_deletion_file *file, char *path,
                         size_t path_bytes)
 {

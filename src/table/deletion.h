@@ -56,9 +56,6 @@ bool lmn__deletion_add(struct lmn__deletion *deletion, uint64_t row);
 /* Delete the rows of `other`, too; there is room. Returns whether some were deleted already. */
 bool lmn__deletion_unite(struct lmn__deletion *deletion, const struct lmn__deletion *other);
 
-/* Are all rows deleted that are in `other`, of as many rows? */
-bool lmn__deletion_covers(const struct lmn__deletion *deletion, const struct lmn__deletion *other);
-
 /* The path of a deletion file inside its table, "_deletions/...". */
 void lmn__deletion_path(uint64_t fragment_id, const struct lmn__pb_deletion_file *file, char *path,
                         size_t path_bytes);

@@ -3,8 +3,8 @@
  * An attempt goes in three steps:
  *
  *   1. match: which fragments are filled already by an earlier attempt, from the same columns of
- *      the same files, and have no rows that were deleted then and were restored; the files of
- *      all others are removed
+ *      the same files; the files of all others are removed. Deleted rows have nulls in these files,
+ *      so none is of use when rows may be back
  *   2. fill the rest, several fragments at once
  *   3. commit a merge of all fragments, with the file added to each
  *
@@ -113,45 +113,13 @@ static bool same_sources(const struct lmn__filled *filled, const struct lmn__fil
     return true;
 }
 
-/* Are all rows deleted that were when the fragment was filled? Others have no values there. */
-static enum lmn_status match_deletion(struct lmn__fill *fill, const struct lmn__filled *filled,
-                                      const struct lmn__pb_fragment *fragment, bool *same_out,
-                                      struct lmn_error *err)
-{
-    struct lmn__pb_deletion_file file = filled->deletion;
-    struct lmn__pb_fragment then = { .id = fragment->id,
-                                     .row_count = fragment->row_count,
-                                     .deletion = &file };
-    struct lmn__file_set *files = fill->table->files;
-    struct lmn__deletion before = { 0 }, now = { 0 };
-    enum lmn_status st;
-
-    *same_out = !filled->has_nulls;
-    if (!filled->has_nulls || fragment->deletion == NULL)
-        return LMN_OK;
-    st = lmn__file_set_deletion(files, fill->manifest, &then, &before, err);
-    if (st == LMN_E_NOT_FOUND) /* a cleanup was there */
-        return LMN_OK;
-    if (st == LMN_OK)
-        st = lmn__file_set_deletion(files, fill->manifest, fragment, &now, err);
-    if (st == LMN_OK)
-        *same_out = lmn__deletion_covers(&now, &before);
-    lmn__deletion_deinit(&before, fill->table->env);
-    lmn__deletion_deinit(&now, fill->table->env);
-    return st;
-}
-
 /* Mark what is filled already. */
 static enum lmn_status match(struct lmn__fill *fill, struct lmn_error *err)
 {
     uint32_t count = count_leaves(fill->projection->root);
     enum lmn_status st = LMN_OK;
 
-    for (uint64_t i = 0; i < fill->done_count; i++)
-        fill->done[i].used = false;
-    for (uint64_t i = 0;
-         st == LMN_OK && fill->done_count != 0 && i < lmn__manifest_fragment_count(fill->manifest);
-         i++) {
+    for (uint64_t i = 0; st == LMN_OK && i < lmn__manifest_fragment_count(fill->manifest); i++) {
         struct lmn__arena arena;
         struct lmn__pb_fragment fragment;
         struct lmn__fill_source *source, *at;
@@ -165,8 +133,8 @@ static enum lmn_status match(struct lmn__fill *fill, struct lmn_error *err)
             st = lmn__arena_fail(&arena, "a list of columns", err);
         if (st == LMN_OK && filled != NULL) {
             list_sources(fill->projection->root, &fragment, &at);
-            if (filled->row_count == fragment.row_count && same_sources(filled, source, count))
-                st = match_deletion(fill, filled, &fragment, &filled->used, err);
+            filled->used = filled->row_count == fragment.row_count &&
+                           same_sources(filled, source, count);
         }
         lmn__arena_deinit(&arena);
     }
@@ -242,7 +210,6 @@ static bool copy_filled(struct lmn__fill *fill, struct lmn__filled *filled)
         }
     }
     filled->source = source;
-    filled->deletion.unknown = (struct lmn__span){ 0 };
     filled->file.path = copy_span(fill, filled->file.path);
     return copy_u64s(fill, &filled->file.fields) && copy_u64s(fill, &filled->file.columns) &&
            good && filled->file.path.len != 0;
@@ -283,9 +250,6 @@ static enum lmn_status fill_one(struct work *work, uint64_t index, struct lmn_er
     filled.fragment_id = fragment.id;
     filled.row_count = fragment.row_count;
     filled.first_id = ((const struct lmn__pb_schema_field *)fill->fields->item)->id;
-    filled.has_nulls = fragment.deletion != NULL && !fill->with_deleted;
-    if (filled.has_nulls)
-        filled.deletion = *fragment.deletion;
     filled.source_count = count_leaves(fill->projection->root);
     at = filled.source = lmn__arena_array(&arena, filled.source_count, sizeof *at);
     if (st == LMN_OK && at == NULL)
@@ -378,11 +342,18 @@ enum lmn_status lmn__fill_write(struct lmn__fill *fill, struct lmn_error *err)
 {
     struct lmn__arena arena;
     struct work work = { .fill = fill };
-    enum lmn_status st = match(fill, err);
+    enum lmn_status st = LMN_OK;
 
+    for (uint64_t i = 0; i < fill->done_count; i++)
+        fill->done[i].used = false;
+    if (fill->done_count != 0 &&
+        !lmn__change_went_back(fill->table, fill->kept_version, fill->manifest))
+        st = match(fill, err);
     if (st != LMN_OK)
         return st;
     keep_used(fill);
+    if (fill->done_count == 0)
+        fill->kept_version = fill->manifest->pb.version;
     lmn__arena_init(&arena, fill->table->env, 0);
     st = lmn__layout_from_schema(fill->schema, &arena, &work.layout, err);
     if (st == LMN_OK)

@@ -37,8 +37,6 @@ struct lmn__filled {
     uint32_t source_count;
     int32_t first_id; /* of the columns' fields, by which those of the file are counted */
     struct lmn__pb_data_file file;
-    bool has_nulls; /* instead of values, for the rows that `deletion` has */
-    struct lmn__pb_deletion_file deletion;
     bool used; /* in the attempt */
 };
 
@@ -47,6 +45,7 @@ struct lmn__fill {
     struct lmn__arena arena; /* of `done` */
     struct lmn__filled *done;
     uint64_t done_count, done_room;
+    uint64_t kept_version; /* that the first of them was made at */
 
     /* Of one attempt; set before lmn__fill_commit(). All of it is borrowed. */
     struct lmn__manifest *manifest;           /* the version that is read */

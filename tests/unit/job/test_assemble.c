@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "column_tables.h"
 #include "fills.h"
 #include "stores.h"
 
@@ -322,6 +323,72 @@ static void test_assemble__results_of_unfinished_fragments_follow_their_rows(voi
     compact_meanwhile(*state, 20000, true);
 }
 
+/* Others, who add a column and restore a version while a commit gets its name, once. */
+struct restorer {
+    struct lmn_store *inner;
+    uint64_t version; /* 0: not now */
+};
+
+static enum lmn__fault_action restore_meanwhile(void *context, enum lmn__store_op op,
+                                                const char *path)
+{
+    struct restorer *restorer = context;
+    uint64_t version = restorer->version;
+    struct lmn_table *other;
+    struct lmn_error err;
+
+    if (op != LMN__OP_LINK || version == 0 || strncmp(path, "_versions/", 10) != 0)
+        return LMN__FAULT_NONE;
+    restorer->version = 0;
+    must(lmn_table_open(restorer->inner, NULL, &other, &err), &err);
+    must(column_add_nulls(other, "more", &err), &err);
+    must(lmn_table_restore(other, version, &err), &err);
+    lmn_table_release(other);
+    return LMN__FAULT_NONE;
+}
+
+/* Rows that have their cells are deleted, others are filled, and the first are back. */
+static void restore_rows(struct lmn_store *inner, uint32_t value_bytes)
+{
+    struct restorer restorer = { .inner = inner };
+    struct lmn_store *store;
+    struct lmn_table *other;
+    struct lmn_error err;
+    uint64_t count, version;
+    struct fill fill;
+
+    CHECK_OK(lmn__store_open_fault(inner, restore_meanwhile, &restorer, &store, &err));
+    fill_make(&fill, store, 300, 300, value_bytes);
+    must(fill_open(&fill, &err), &err);
+    must(fill_range(&fill, 0, 0, 100, &err), &err);
+    must(fill_range(&fill, 0, 110, 190, &err), &err);
+    must(fill_commit(&fill, 0, 1, &err), &err);
+    must(lmn_table_open(inner, NULL, &other, &err), &err);
+    version = lmn_table_version(other);
+    must(lmn_table_delete(other, "number < 150", &count, &err), &err);
+    CHECK_EQ(count, 49);
+    lmn_table_release(other);
+    must(fill_range(&fill, 0, 100, 10, &err), &err);
+    restorer.version = version;
+    must(fill_commit(&fill, 0, 1, &err), &err);
+    CHECK_EQ(restorer.version, 0);
+    CHECK_EQ(fill_check(inner, "v", value_bytes), 299);
+    check_no_receipts(&fill);
+    check_verified(inner);
+    fill_end(&fill);
+    lmn_store_release(store);
+}
+
+static void test_assemble__rows_that_are_back_keep_their_cells(void **state)
+{
+    restore_rows(*state, 10);
+}
+
+static void test_assemble__rows_that_are_back_keep_their_large_cells(void **state)
+{
+    restore_rows(*state, 20000);
+}
+
 static void test_assemble__results_of_a_deleted_fragment_are_dropped(void **state)
 {
     struct lmn_table *other;
@@ -410,6 +477,8 @@ int main(void)
         CASE(test_assemble__held_results_follow_their_rows),
         CASE(test_assemble__direct_results_follow_their_rows),
         CASE(test_assemble__results_of_unfinished_fragments_follow_their_rows),
+        CASE(test_assemble__rows_that_are_back_keep_their_cells),
+        CASE(test_assemble__rows_that_are_back_keep_their_large_cells),
         CASE(test_assemble__results_of_a_deleted_fragment_are_dropped),
         CASE(test_assemble__failed_cells_have_records),
         CASE(test_assemble__cleanup_takes_fills_of_dropped_columns),

@@ -616,6 +616,32 @@ static void test_overtaken__rows_that_are_back_have_no_position(void **state)
     free_table(table, &meanwhile);
 }
 
+/* The column of names is back; what asks for another attempt is the other one. */
+static void add_and_restore(struct lmn_table *table)
+{
+    struct lmn_error err;
+
+    CHECK_STATUS(column_add_nulls(table, "more", &err), LMN_OK, &err);
+    CHECK_STATUS(lmn_table_restore(table, 2, &err), LMN_OK, &err);
+}
+
+static void test_overtaken__columns_that_are_back_are_compacted(void **state)
+{
+    static const char *const name[] = { "name" };
+    struct meanwhile meanwhile;
+    struct lmn_table *table = make_table(&meanwhile, NULL);
+    struct lmn_error err;
+
+    (void)state;
+    append_five(table);
+    CHECK_STATUS(lmn_table_drop_columns(table, name, 1, &err), LMN_OK, &err);
+    meanwhile.others = add_and_restore;
+    CHECK_STATUS(lmn_table_compact(table, NULL, NULL, &err), LMN_OK, &err);
+    CHECK_EQ(lmn_table_version(table), 6);
+    CHECK_EQ(count_where(table, "name is not null"), BASE_ROWS + 1);
+    free_table(table, &meanwhile);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -637,6 +663,7 @@ int main(void)
         cmocka_unit_test(test_overtaken__rows_that_are_back_have_values),
         cmocka_unit_test(test_overtaken__rows_that_are_gone_need_no_new_file),
         cmocka_unit_test(test_overtaken__rows_that_are_back_have_no_position),
+        cmocka_unit_test(test_overtaken__columns_that_are_back_are_compacted),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
