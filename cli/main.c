@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#define _GNU_SOURCE /* strsep */
 #include <errno.h>
 #include <locale.h>
 #include <stdarg.h>
@@ -6,6 +7,7 @@
 #include <string.h>
 
 #include "command.h"
+#include "value.h"
 
 static const struct command *const commands[] = {
     &cmd_create,     &cmd_append,  &cmd_ingest,  &cmd_export,  &cmd_scan,     &cmd_take,
@@ -20,7 +22,17 @@ enum { COMMAND_COUNT = sizeof commands / sizeof commands[0] };
 
 int fail(const struct lmn_error *err)
 {
-    fprintf(stderr, "leman: %s\n", err->message);
+    struct text text = { 0 };
+    char message[sizeof err->message];
+    char *rest = message, *line;
+
+    memcpy(message, err->message, sizeof message);
+    while ((line = strsep(&rest, "\n")) != NULL) {
+        people_put_string(&text, line);
+        text_put(&text, "\n", rest != NULL ? 1 : 0);
+    }
+    fprintf(stderr, "leman: %s\n", text.data);
+    text_free(&text);
     switch (err->status) {
     case LMN_E_INVALID:
     case LMN_E_NOT_FOUND:

@@ -64,8 +64,15 @@ LMN_API LMN_MUST_USE enum lmn_status lmn_file_writer_write(struct lmn_file_write
 /* Rows given so far. */
 LMN_API uint64_t lmn_file_writer_row_count(const struct lmn_file_writer *writer);
 
-/* Bytes so far: of pages that have a place, as they are; of other values about as they came. */
+/*
+ * Bytes so far: of pages that have a place, as they are; of other values about as they came. For
+ * the thread that writes.
+ */
 LMN_API uint64_t lmn_file_writer_bytes(struct lmn_file_writer *writer);
+
+/* Give all values a place: pages end here, and the bytes so far are those of the file. */
+LMN_API LMN_MUST_USE enum lmn_status lmn_file_writer_flush(struct lmn_file_writer *writer,
+                                                           struct lmn_error *err);
 
 /*
  * Write what is left and give the file its name. Ends the writer, also on failure; then there is

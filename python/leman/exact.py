@@ -26,9 +26,12 @@ def exact_array(values, kind):
     pa = pyarrow()
     if not hasattr(values, "__len__"):
         values = list(values)
-    if kind is not None and pa.types.is_null(kind) and any(value is not None for value in values):
-        raise InexactError("it is of type null, which has no place for values")
-    array = pa.array(values, kind)
+    try:
+        array = pa.array(values, kind)
+    except pa.ArrowInvalid as error:
+        if kind is not None and pa.types.is_null(kind):
+            raise InexactError("it is of type null, which has no place for values") from error
+        raise
     if _may_lose(array.type) and _are_objects(values):
         _check(values, array.type)
     if infinities(array):

@@ -410,17 +410,32 @@ void lmn_file_writer_abort(struct lmn_file_writer *writer)
     writer_free(writer);
 }
 
-static enum lmn_status flush(struct lmn_file_writer *writer, struct lmn_error *err)
+static enum lmn_status close_pages(struct lmn_file_writer *writer, bool ends, struct lmn_error *err)
 {
     for (uint32_t i = 0; i < writer->column_count; i++) {
         struct lmn__write_column *column = &writer->column[i];
-        enum lmn_status st = column->blob != NULL ? lmn__blob_writer_finish(column->blob, err)
-                                                  : close_page(writer, column, err);
+        enum lmn_status st = LMN_OK;
 
+        if (column->blob == NULL)
+            st = close_page(writer, column, err);
+        else if (ends)
+            st = lmn__blob_writer_finish(column->blob, err);
         if (st != LMN_OK)
             return column_failed(writer, column, st, err);
     }
     return writer->thread_count != 0 ? wait_for_workers(writer, err) : LMN_OK;
+}
+
+enum lmn_status lmn_file_writer_flush(struct lmn_file_writer *writer, struct lmn_error *err)
+{
+    enum lmn_status st = check_whole(writer, err);
+
+    if (st != LMN_OK)
+        return st;
+    writer->broken = true; /* until every column has its page */
+    st = close_pages(writer, false, err);
+    writer->broken = st != LMN_OK;
+    return st;
 }
 
 /* Statistics lie before the schema, so that the end of the file is what opening it needs. */
@@ -480,7 +495,7 @@ enum lmn_status lmn_file_writer_finish(struct lmn_file_writer *writer, uint64_t 
     enum lmn_status st = check_whole(writer, err);
 
     if (st == LMN_OK)
-        st = flush(writer, err);
+        st = close_pages(writer, true, err);
     if (st == LMN_OK)
         st = put_stats(writer, err);
     if (st == LMN_OK)

@@ -215,6 +215,20 @@ static struct ArrowArray slice_of(const struct ArrowArray *batch, uint64_t first
     return slice;
 }
 
+/* What has no place yet may take less than it looks. */
+static enum lmn_status check_full(struct lmn__fragment_writer *writer, bool *full_out,
+                                  struct lmn_error *err)
+{
+    enum lmn_status st = LMN_OK;
+
+    *full_out = writer->file_rows == writer->rows_max;
+    if (*full_out || lmn_file_writer_bytes(writer->file) < writer->bytes_max)
+        return LMN_OK;
+    st = lmn_file_writer_flush(writer->file, err);
+    *full_out = lmn_file_writer_bytes(writer->file) >= writer->bytes_max;
+    return st;
+}
+
 enum lmn_status lmn__fragment_writer_write(struct lmn__fragment_writer *writer,
                                            const struct ArrowArray *batch, struct lmn_error *err)
 {
@@ -224,6 +238,7 @@ enum lmn_status lmn__fragment_writer_write(struct lmn__fragment_writer *writer,
     while (st == LMN_OK && first < rows) {
         uint64_t count;
         struct ArrowArray slice;
+        bool full = false;
 
         if (writer->file == NULL)
             st = open_file(writer, err);
@@ -234,8 +249,9 @@ enum lmn_status lmn__fragment_writer_write(struct lmn__fragment_writer *writer,
         st = lmn_file_writer_write(writer->file, &slice, err);
         first += count;
         writer->file_rows += count;
-        if (st == LMN_OK && (writer->file_rows == writer->rows_max ||
-                             lmn_file_writer_bytes(writer->file) >= writer->bytes_max))
+        if (st == LMN_OK)
+            st = check_full(writer, &full, err);
+        if (st == LMN_OK && full)
             st = close_file(writer, err);
     }
     return st;

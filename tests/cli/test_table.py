@@ -500,6 +500,12 @@ def test_verify__prints_text_whatever_it_finds(leman, path):
     assert "\ufffd" in leman("verify", path).stdout.decode()
 
 
+def test_errors_are_text_whatever_a_row_holds(leman, tmp_path):
+    path = tmp_path / "t.lance"
+    ok(leman("create", path, "-", "--format", "jsonl", stdin=b'{"s": "\\u001b[31mred\\nline"}\n'))
+    fails(leman("scan", path, "--where", "cast(s as int) = 1"), 2, r"'\u001b[31mred")
+
+
 def test_upgrade(leman, path, tmp_path):
     import lance
 

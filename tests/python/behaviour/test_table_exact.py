@@ -133,7 +133,7 @@ def test_rows_behind_the_first_batch_are_not_cut(tmp_path):
 
 def test_a_column_of_nulls_has_no_place_for_values(tmp_path):
     table = leman.create(tmp_path / "t", {"n": [None, None]})
-    table.append({"n": [None]})
+    table.append({"n": [pa.scalar(None)]})
     with pytest.raises(leman.InvalidError, match='column "n".*type null'):
         table.append({"n": [None, "x"]})
     assert len(table) == 3

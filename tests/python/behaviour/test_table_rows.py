@@ -321,6 +321,14 @@ def test_fragments_are_cut_by_bytes(db):
     assert len(table) == 240
 
 
+def test_fragments_are_cut_by_the_bytes_of_their_files(db):
+    """Zeros take next to nothing there."""
+    batch = pa.record_batch({f"x{i}": np.zeros(1000, "i8") for i in range(20)})
+    table = db.create_table("t", (batch for _ in range(50)), max_bytes_per_fragment=2_000_000)
+    assert table.info()["num_fragments"] == 1
+    assert table.to_arrow()["x7"].to_pylist() == [0] * 50_000
+
+
 def test_names_of_tables_are_strings(db):
     for name in (None, 5):
         with pytest.raises(TypeError, match=f"not {name}"):

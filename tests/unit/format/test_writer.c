@@ -66,20 +66,27 @@ static void check_take(struct lmn_file *file)
     taken.release(&taken);
 }
 
-static void check_options(const struct lmn_file_writer_options *options, uint64_t batch_rows)
+static void check_file(struct lmn_store *store)
 {
-    struct lmn_store *store = test_store_memory();
     struct lmn_file *file;
     struct lmn_error err;
 
-    CHECK_STATUS(sample_write(&sample, store, "a/b.lance", options, batch_rows, &err), LMN_OK,
-                 &err);
     CHECK_STATUS(lmn_file_open(store, "a/b.lance", NULL, &file, &err), LMN_OK, &err);
     CHECK_EQ(lmn_file_row_count(file), ROWS);
     check_scan(file, 1, 0);
     check_scan(file, 3, 333);
     check_take(file);
     lmn_file_release(file);
+}
+
+static void check_options(const struct lmn_file_writer_options *options, uint64_t batch_rows)
+{
+    struct lmn_store *store = test_store_memory();
+    struct lmn_error err;
+
+    CHECK_STATUS(sample_write(&sample, store, "a/b.lance", options, batch_rows, &err), LMN_OK,
+                 &err);
+    check_file(store);
     lmn_store_release(store);
     CHECK_EQ(live_allocations(), 0);
 }
@@ -131,6 +138,38 @@ static void test_writer__threads_begin_with_large_files(void **state)
         CHECK_OK(lmn_file_writer_write(writer, &sample.rows, &err));
     CHECK_EQ(writer->thread_count, 3);
     CHECK_OK(lmn_file_writer_finish(writer, NULL, &err));
+    lmn_store_release(store);
+    CHECK_EQ(live_allocations(), 0);
+}
+
+/* What is not written yet counts as it came; then as it lies in the file. */
+static void test_writer__flush_gives_all_a_place(void **state)
+{
+    struct lmn_store *store = test_store_memory();
+    struct lmn_file_writer *writer;
+    struct ArrowArray part = sample.rows;
+    struct lmn_error err;
+    uint64_t placed;
+
+    (void)state;
+    CHECK_OK(lmn_file_writer_open(store, "a/b.lance", &sample.schema, NULL, &writer, &err));
+    CHECK_OK(lmn_file_writer_flush(writer, &err));
+    CHECK_EQ(lmn_file_writer_bytes(writer), 0);
+    part.length = 100;
+    CHECK_OK(lmn_file_writer_write(writer, &part, &err));
+    CHECK_EQ(writer->locked.position, 0);
+    CHECK(lmn_file_writer_bytes(writer) > 100);
+    CHECK_OK(lmn_file_writer_flush(writer, &err));
+    placed = writer->locked.position;
+    CHECK(placed > 100);
+    CHECK_EQ(lmn_file_writer_bytes(writer), placed);
+    CHECK_OK(lmn_file_writer_flush(writer, &err));
+    CHECK_EQ(lmn_file_writer_bytes(writer), placed);
+    part.offset += 100;
+    part.length = ROWS - 100;
+    CHECK_OK(lmn_file_writer_write(writer, &part, &err));
+    CHECK_OK(lmn_file_writer_finish(writer, NULL, &err));
+    check_file(store);
     lmn_store_release(store);
     CHECK_EQ(live_allocations(), 0);
 }
@@ -239,6 +278,7 @@ int main(void)
         cmocka_unit_test(test_writer__rows_come_back),
         cmocka_unit_test(test_writer__zstd_comes_back),
         cmocka_unit_test(test_writer__threads_begin_with_large_files),
+        cmocka_unit_test(test_writer__flush_gives_all_a_place),
         cmocka_unit_test(test_writer__no_rows),
         cmocka_unit_test(test_writer__aborted_leaves_no_file),
         cmocka_unit_test(test_writer__does_not_replace_unasked),
