@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "engine/outputs.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include <nanoarrow/nanoarrow.h>
@@ -91,16 +92,12 @@ enum lmn_status lmn__outputs_open(struct lmn__outputs *outputs, struct lmn_table
                                   struct lmn_error *err)
 {
     struct lmn__manifest *manifest = lmn__table_manifest(table);
-    struct lmn_table_info info;
     enum lmn_status st;
 
     *outputs = (struct lmn__outputs){ .env = table->env, .count = count, .function = function };
     lmn__arena_init(&outputs->arena, table->env, 0);
     st = open_columns(outputs, manifest, output, err);
-    if (st == LMN_OK)
-        st = lmn_table_info(table, &info, err);
-    if (st == LMN_OK)
-        memcpy(outputs->file_version, info.file_version, sizeof outputs->file_version);
+    snprintf(outputs->file_version, sizeof outputs->file_version, "2.%u", manifest->minor);
     lmn__manifest_release(manifest);
     if (st != LMN_OK)
         lmn__outputs_close(outputs);

@@ -147,6 +147,14 @@ static void drop_extension(struct lmn__pb_list *metadata)
     metadata->count = count;
 }
 
+static enum lmn_status needs_later_version(const char *what, struct lmn_error *err)
+{
+    return lmn_fail(err, LMN_E_UNSUPPORTED,
+                    "%s need file version 2.2, which is asked for when a table or file is made; "
+                    "this one is of version 2.1",
+                    what);
+}
+
 /* Combinations that have a name but no place in the files. */
 static enum lmn_status check_place(const struct maker *maker, const struct ArrowSchema *schema,
                                    const struct place *place, struct lmn_error *err)
@@ -159,12 +167,9 @@ static enum lmn_status check_place(const struct maker *maker, const struct Arrow
     if (place->depth + 2 >= LMN__NODE_DEPTH_MAX)
         return lmn_fail(err, LMN_E_UNSUPPORTED, "types nest deeper than %d", LMN__NODE_DEPTH_MAX);
     if (map && maker->minor < 2)
-        return lmn_fail(err, LMN_E_UNSUPPORTED,
-                        "maps need file version 2.2; this file is written as 2.1");
+        return needs_later_version("maps", err);
     if (fixed_structs && maker->minor < 2)
-        return lmn_fail(err, LMN_E_UNSUPPORTED,
-                        "fixed-size lists of structs need file version 2.2; this file is written "
-                        "as 2.1");
+        return needs_later_version("fixed-size lists of structs", err);
     if ((fixed_structs && place->in_list) || (list && place->in_fixed_list))
         return lmn_fail(err, LMN_E_UNSUPPORTED,
                         "Lance has no place for lists around or inside fixed-size lists of "
@@ -172,9 +177,7 @@ static enum lmn_status check_place(const struct maker *maker, const struct Arrow
     if (strcmp(schema->format, "+s") == 0 && schema->n_children == 0)
         return lmn_fail(err, LMN_E_UNSUPPORTED, "Lance has no place for structs without fields");
     if (lmn__arrow_is_reference(schema) && maker->minor < 2)
-        return lmn_fail(err, LMN_E_UNSUPPORTED,
-                        "references to bytes elsewhere need file version 2.2; this file is "
-                        "written as 2.1");
+        return needs_later_version("references to bytes elsewhere", err);
     if (lmn__arrow_is_blob(schema) && (place->in_list || place->in_fixed_list || place->depth != 0))
         return lmn_fail(err, LMN_E_UNSUPPORTED, "blobs stand on top level only");
     return LMN_OK;

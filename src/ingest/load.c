@@ -257,7 +257,9 @@ static enum lmn_status unit_prepare(struct worker *worker, const struct ArrowSch
 
     if (st != LMN_OK)
         return st;
-    if (worker->writer != NULL && !same_columns(conform_out, &worker->conform))
+    conform_out->manifest = manifest;
+    st = lmn__conform_check_whole(conform_out, err);
+    if (st == LMN_OK && worker->writer != NULL && !same_columns(conform_out, &worker->conform))
         st = unit_finish(worker, err);
     if (st == LMN_OK && worker->writer == NULL) {
         st = lmn__conform_init(&worker->conform, load->table->env, &manifest->schema, given, false,

@@ -228,8 +228,11 @@ enum lmn_status lmn_table_append(struct lmn_table *table, struct ArrowArrayStrea
     if (st == LMN_OK)
         st = lmn__conform_init(&conform, table->env, &manifest->schema, &plain.schema, false, err);
     if (st == LMN_OK) {
-        st = append_rows(table, manifest, &plain, &conform, stream,
-                         options != NULL ? options : &defaults, err);
+        conform.manifest = manifest;
+        st = lmn__conform_check_whole(&conform, err);
+        if (st == LMN_OK)
+            st = append_rows(table, manifest, &plain, &conform, stream,
+                             options != NULL ? options : &defaults, err);
         lmn__conform_deinit(&conform);
     }
     lmn__plain_deinit(&plain);

@@ -315,6 +315,8 @@ static enum lmn_status set_format(struct lmn__next *next, struct lmn_error *err)
     next->pb.data_format = format;
     if (change->schema_metadata != NULL)
         next->pb.schema_metadata = *change->schema_metadata;
+    next->pb.reader_flags &= ~(uint64_t)LMN__FLAG_MIXED_VERSIONS;
+    next->pb.writer_flags &= ~(uint64_t)LMN__FLAG_MIXED_VERSIONS;
     if (next->base == NULL && change->stable_row_ids)
         next->pb.reader_flags = next->pb.writer_flags = LMN__FLAG_STABLE_ROW_IDS;
     return LMN_OK;

@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "table/ledger.h"
+#include "table/old_version.h"
 #include "table/schema_edit.h"
 #include "table/table_fields.h"
 
@@ -30,6 +31,11 @@ static enum lmn_status attempt_add(void *context, bool *again_out, struct lmn_er
 
     if (st == LMN_OK)
         st = lmn__fields_of_added(edit.manifest, request->schema, &edit.arena, &added, err);
+    for (int64_t i = 0; st == LMN_OK && i < request->schema->n_children; i++) {
+        if (strcmp(request->schema->children[i]->format, "+s") == 0)
+            st = lmn__old_version_check_null(edit.manifest, request->schema->children[i]->name,
+                                             err);
+    }
     if (st == LMN_OK)
         st = lmn__fields_append(edit.manifest, &added.fields, &edit.arena, &edit.fields, err);
     if (st == LMN_OK)

@@ -7,6 +7,8 @@
 #include "arrow/view.h"
 #include "base/error.h"
 #include "format/schema_write.h"
+#include "table/ledger.h"
+#include "table/old_version.h"
 #include "table/table_fields.h"
 
 static const char *name_of(const struct ArrowSchema *schema)
@@ -36,10 +38,12 @@ static enum lmn_status check_names(const struct lmn__schema *schema,
 
 enum lmn_status lmn__conform_check_whole(const struct lmn__conform *conform, struct lmn_error *err)
 {
-    return conform->missing == NULL
-               ? LMN_OK
-               : lmn_fail(err, LMN_E_INVALID, "column \"%.100s\", which has no nulls, is missing",
-                          conform->missing);
+    if (conform->missing != NULL)
+        return lmn_fail(err, LMN_E_INVALID, "column \"%.100s\", which has no nulls, is missing",
+                        conform->missing);
+    return conform->missing_struct != NULL
+               ? lmn__old_version_check_null(conform->manifest, conform->missing_struct, err)
+               : LMN_OK;
 }
 
 static enum lmn_status select_columns(struct lmn__conform *conform,
@@ -60,6 +64,8 @@ static enum lmn_status select_columns(struct lmn__conform *conform,
             conform->child[conform->column_count++] = child;
         } else if (!node->field->nullable && conform->missing == NULL) {
             conform->missing = node->name;
+        } else if (node->kind == LMN__NODE_STRUCT && !lmn__ledger_is_hidden(node)) {
+            conform->missing_struct = node->name;
         }
     }
     if (conform->column_count == 0)
@@ -149,6 +155,8 @@ void lmn__conform_deinit(struct lmn__conform *conform)
 enum lmn_status lmn__conform_batch(struct lmn__conform *conform, const struct ArrowArray *batch,
                                    struct ArrowArray *view_out, struct lmn_error *err)
 {
+    enum lmn_status st = LMN_OK;
+
     *view_out = (struct ArrowArray){ 0 };
     for (int64_t i = 0; lmn__view_validity(batch) != NULL && i < batch->length; i++) {
         if (lmn__view_is_null(batch, (uint64_t)i))
@@ -163,5 +171,9 @@ enum lmn_status lmn__conform_batch(struct lmn__conform *conform, const struct Ar
                                      .n_children = conform->column_count,
                                      .buffers = conform->no_buffer,
                                      .children = conform->array };
-    return LMN_OK;
+    for (uint32_t i = 0; st == LMN_OK && i < conform->column_count; i++)
+        st = lmn__old_version_check(conform->manifest, conform->schema.children[i],
+                                    conform->array[i], (uint64_t)batch->offset,
+                                    (uint64_t)batch->length, err);
+    return st;
 }

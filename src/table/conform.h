@@ -13,11 +13,14 @@
 
 struct lmn__conform {
     struct lmn_env *env; /* borrowed */
+    /* The version that new rows come to; borrowed. NULL: these are not new. Set by the caller. */
+    const struct lmn__manifest *manifest;
     struct lmn__arena arena;
     uint32_t column_count;
     const struct lmn__node **column; /* the table's, on top level */
     int64_t *child;                  /* which child of the rows each one is */
     const char *missing;             /* a column that has no nulls, and the rows have not; NULL */
+    const char *missing_struct;      /* one of structs that may be null; NULL */
     struct lmn__pb_list fields;      /* of these columns */
     struct ArrowArray **array;       /* children of the view */
     const void *no_buffer[1];        /* its validity */
@@ -36,7 +39,12 @@ LMN_MUST_USE enum lmn_status lmn__conform_init(struct lmn__conform *conform, str
                                                struct lmn_error *err);
 void lmn__conform_deinit(struct lmn__conform *conform);
 
-/* Have the rows all columns that a new row needs? LMN_E_INVALID names one that is missing. */
+/*
+ * Have the rows all columns that a new row needs? The message names one that is missing.
+ *
+ * LMN_E_INVALID      it has no nulls
+ * LMN_E_UNSUPPORTED  files of the table's version have no place for its nulls
+ */
 LMN_MUST_USE enum lmn_status lmn__conform_check_whole(const struct lmn__conform *conform,
                                                       struct lmn_error *err);
 
@@ -44,7 +52,8 @@ LMN_MUST_USE enum lmn_status lmn__conform_check_whole(const struct lmn__conform 
  * The rows of `batch` in the table's order. *view_out borrows from `batch`, and its list of
  * children from `conform`, so there is one view at a time.
  *
- * LMN_E_INVALID  rows of the batch are null themselves
+ * LMN_E_INVALID      rows of the batch are null themselves
+ * LMN_E_UNSUPPORTED  they are new, and have values for which the table's version has no place
  */
 LMN_MUST_USE enum lmn_status lmn__conform_batch(struct lmn__conform *conform,
                                                 const struct ArrowArray *batch,

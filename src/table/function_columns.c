@@ -161,6 +161,10 @@ static enum lmn_status attempt_add(void *context, bool *again_out, struct lmn_er
     enum lmn_status st = lmn__schema_edit_init(&adding.edit, request->table, LMN__CHANGE_MERGE,
                                                err);
 
+    if (st == LMN_OK && adding.edit.manifest->format_minor == 0)
+        st = lmn_fail(err, LMN_E_UNSUPPORTED,
+                      "columns that functions fill have ledgers, for which tables of file version "
+                      "2.0 have no place; `leman upgrade` rewrites the table as 2.1");
     if (st == LMN_OK)
         st = add_fields(&adding, request, err);
     if (st == LMN_OK)

@@ -66,6 +66,19 @@ void lmn__manifest_release(struct lmn__manifest *manifest);
 LMN_MUST_USE enum lmn_status lmn__manifest_check_writable(const struct lmn__manifest *manifest,
                                                           struct lmn_error *err);
 
+/* Has a fragment files of version 2.0, which is said in two ways? */
+static inline bool lmn__fragment_is_old(const struct lmn__pb_fragment *fragment)
+{
+    const struct lmn__pb_data_file *file = fragment->files.item;
+
+    for (size_t i = 0; i < fragment->files.count; i++) {
+        if ((file[i].major == 2 && file[i].minor == 0) ||
+            (file[i].major == 0 && file[i].minor == 3))
+            return true;
+    }
+    return false;
+}
+
 /* Number of fragments. */
 static inline uint64_t lmn__manifest_fragment_count(const struct lmn__manifest *manifest)
 {

@@ -506,6 +506,7 @@ static enum lmn_status merge_once(struct merge *merge, bool *again_out, struct l
     if (st == LMN_OK)
         st = lmn__conform_init(&merge->given, merge->env, &merge->manifest->schema,
                                &merge->source.schema, true, err);
+    merge->given.manifest = merge->manifest;
     if (st == LMN_OK)
         st = check_where(merge, err);
     if (st == LMN_OK)

@@ -84,8 +84,7 @@ static bool is_best_unsorted(const struct lmn__pick *pick)
 {
     const struct lmn__fragment_info *info = &pick->snapshot->fragment[pick->row[0].fragment];
 
-    if (pick->close || pick->snapshot->manifest->format_minor == 0 ||
-        info->row_count / pick->count < UNSORTED_GAP_MIN ||
+    if (pick->close || info->is_old || info->row_count / pick->count < UNSORTED_GAP_MIN ||
         info->bytes / lmn__max_u64(info->row_count, 1) < UNSORTED_BYTES_MIN)
         return false;
     for (uint64_t i = 0; i < pick->count; i++) {

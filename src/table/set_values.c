@@ -6,6 +6,7 @@
 #include "arrow/schema.h"
 #include "base/error.h"
 #include "expr/expr.h"
+#include "table/old_version.h"
 #include "table/table_fields.h"
 
 /* Bind every value to rows of type `schema`, which has the columns that are set. */
@@ -100,6 +101,9 @@ static enum lmn_status compute(void *context, const struct ArrowArray *rows, con
                                err);
     for (uint32_t i = 0; st == LMN_OK && i < set->count; i++) {
         st = lmn__expr_eval(values->value[i], all ? rows : &some, values_out->children[i], err);
+        if (st == LMN_OK)
+            st = lmn__old_version_check(set->manifest, set->projection.arrow.children[i],
+                                        values_out->children[i], 0, count, err);
         if (st != LMN_OK)
             lmn__fail_within(err, st, "column \"%.100s\"", set->column[i]->name);
     }

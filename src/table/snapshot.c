@@ -45,7 +45,8 @@ static enum lmn_status read_info(struct lmn__snapshot *snapshot, uint64_t index,
         *info = (struct lmn__fragment_info){ .id = fragment.id,
                                              .row_count = fragment.row_count,
                                              .live_before = snapshot->row_count,
-                                             .live_count = fragment.row_count - deleted };
+                                             .live_count = fragment.row_count - deleted,
+                                             .is_old = lmn__fragment_is_old(&fragment) };
         file = fragment.files.item;
         for (size_t i = 0; i < fragment.files.count; i++) {
             if (!lmn__add_u64(info->bytes, file[i].bytes, &info->bytes))

@@ -22,6 +22,7 @@ struct lmn__fragment_info {
     uint64_t live_before; /* live rows of the fragments before it */
     uint64_t live_count;
     uint64_t bytes; /* of its data files; 0: not known */
+    bool is_old;    /* some of them are of version 2.0 */
 };
 
 enum { LMN__READER_SETS_MAX = 4 };

@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "expr/expr.h"
 #include "table/move.h"
+#include "table/old_version.h"
 #include "table/set_values.h"
 #include "table/table_fields.h"
 
@@ -166,6 +167,9 @@ static enum lmn_status move_batch(struct update *update, struct ArrowArray *batc
     /* Every expression sees the row as it was. */
     for (uint32_t i = 0; st == LMN_OK && i < update->count; i++) {
         st = lmn__expr_eval(update->value[i], batch, &value[i], err);
+        if (st == LMN_OK)
+            st = lmn__old_version_check(update->manifest, update->schema.children[update->child[i]],
+                                        &value[i], 0, (uint64_t)batch->length, err);
         if (st != LMN_OK)
             lmn__fail_within(err, st, "column \"%.100s\"",
                              update->schema.children[update->child[i]]->name);

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tables that pylance and Leman write in turns: each reads what the other has left."""
 
+import random
+
 import lance
 import leman
 import pyarrow as pa
@@ -258,25 +260,147 @@ def test_tables_of_lancedb_are_opened(tmp_path):
     assert leman.connect(tmp_path / "db").table_names() == []
 
 
+OLD = pa.schema(
+    [
+        pa.field("id", pa.int64()),
+        pa.field("s", pa.struct([("a", pa.int64()), ("b", pa.string())])),
+        pa.field("places", pa.list_(pa.struct([("x", pa.int64())]))),
+    ]
+)
+
+
+def old_rows(ids):
+    return pa.Table.from_pylist(
+        [{"id": i, "s": {"a": i, "b": str(i)}, "places": [{"x": i}] * (i % 3)} for i in ids], OLD
+    )
+
+
+def make_old(path):
+    lance.write_dataset(old_rows(range(50)), path, data_storage_version="2.0", max_rows_per_file=20)
+    return leman.open(path)
+
+
+def old_files(path):
+    files = [file for part in lance.dataset(path).get_fragments() for file in part.data_files()]
+    return sum((file.file_major_version, file.file_minor_version) == (2, 0) for file in files)
+
+
 def test_table_of_version_2_0(tmp_path):
     """Its files stay as they are; new ones are of 2.1."""
     path = str(tmp_path / "t.lance")
-    data = pa.table({"id": range(50), "s": [{"a": i, "b": str(i)} for i in range(50)]})
-    lance.write_dataset(data, path, data_storage_version="2.0", max_rows_per_file=20)
-    ours = leman.open(path)
-    ours.append({"id": [100], "s": [{"a": 1, "b": "x"}]})
+    ours = make_old(path)
+    ours.append(old_rows([100]))
     check(path)
-    ours.update("id < 3", {"id": "id + 1000"})
+    ours.update("id < 3", {"id": "id + 1000", "s": "named_struct('a', id, 'b', null)"})
     ours.delete("id = 7")
     check(path)
     ours.add_columns({"y": "id * 2"})
     check(path)
-    row = {"id": 7, "s": {"a": 1, "b": "x"}, "y": 1}
-    lance.write_dataset(pa.Table.from_pylist([row], ours.schema), path, mode="append")
+    row = old_rows([7]).append_column("y", pa.array([1]))
+    lance.write_dataset(row, path, mode="append")
     check(path)
+    assert old_files(path) == 4 and lance.dataset(path).data_storage_version == "2.0"
     leman.open(path).compact(target_rows_per_fragment=1000)
-    found = check(path)
-    assert len(found) == 51 and found.num_columns == 4
+    assert len(check(path)) == 51 and old_files(path) == 0
+
+
+SIZE = pa.struct([("w", pa.int64())])
+NULL_STRUCT = {"s": None, "places": []}
+NULL_ITEM = {"s": {"a": 1, "b": None}, "places": [{"x": 1}, None]}
+
+
+def with_nulls(ids, nulls):
+    """Rows of which the last has a null struct; those before are as they may be."""
+    rows = [{"id": i, "s": {"a": None, "b": None}, "places": None} for i in ids]
+    return pa.Table.from_pylist([*rows[:-1], rows[-1] | nulls], OLD)
+
+
+def add_by_key(table):
+    table.add_columns({"id": [1], "size": pa.array([{"w": 1}], SIZE)}, on="id")
+
+
+def add_function(table):
+    table.add_columns({"twice": leman.udf(lambda id: 2 * id, data_type=pa.int64())})
+
+
+def upsert_some(table, nulls):
+    table.upsert(with_nulls([1, 3], nulls).drop(["places"]), on="id")
+
+
+WHAT_2_0_CANNOT_HOLD = {
+    "append": ('"s"', lambda t: t.append(with_nulls([100, 101], NULL_STRUCT))),
+    "append slice": ('"s"', lambda t: t.append(with_nulls(range(99), NULL_STRUCT).slice(90))),
+    "append items": ('"places.item"', lambda t: t.append(with_nulls([100, 101], NULL_ITEM))),
+    "append rest": ('"s"', lambda t: t.append({"id": [100]})),
+    "load": ('"s"', lambda t: t.append_from([with_nulls([100, 101], NULL_STRUCT)])),
+    "load rest": ('"s"', lambda t: t.append_from([{"id": [100]}])),
+    "upsert": ('"s"', lambda t: t.upsert(with_nulls([1, 3], NULL_STRUCT), on="id")),
+    "upsert items": ('"places.item"', lambda t: t.upsert(with_nulls([1, 3], NULL_ITEM), on="id")),
+    "upsert some": ('"s"', lambda t: upsert_some(t, NULL_STRUCT)),
+    "upsert rest": ('"s"', lambda t: t.upsert({"id": [1, 100]}, on="id")),
+    "update": ('"s"', lambda t: t.update("id = 3", {"s": "null"})),
+    "null column": ('"size"', lambda t: t.add_columns(pa.schema([("size", SIZE)]))),
+    "expression": ('"first"', lambda t: t.add_columns({"first": "places[1]"})),
+    "by key": ('"size"', add_by_key),
+    "function": ("ledgers", add_function),
+}
+
+
+@pytest.mark.parametrize("name", WHAT_2_0_CANNOT_HOLD)
+def test_what_version_2_0_cannot_hold(name, tmp_path):
+    """Refused, as pylance could not compact the table any more, and taken after an upgrade."""
+    path = str(tmp_path / "t.lance")
+    ours = make_old(path)
+    ours.append(old_rows([50]))
+    files = set((tmp_path / "t.lance" / "data").iterdir())
+    what, change = WHAT_2_0_CANNOT_HOLD[name]
+    with pytest.raises(leman.UnsupportedError, match="2.0.* `leman upgrade` rewrites") as error:
+        change(ours)
+    assert what in str(error.value)
+    assert set((tmp_path / "t.lance" / "data").iterdir()) == files and ours.version == 2
+    lance.dataset(path).optimize.compact_files()
+    assert len(check(path)) == 51
+    ours.upgrade()
+    change(ours)
+    lance.dataset(path).optimize.compact_files()
+    leman.open(path).verify()
+    mine = leman.open(path).to_arrow()
+    assert mine.equals(lance.dataset(path).to_table(mine.column_names))
+
+
+def test_structs_set_in_place_in_version_2_0(tmp_path):
+    """Rows that are large get other structs where they are; null ones are refused there, too."""
+    path = str(tmp_path / "t.lance")
+    rows = {"id": range(500), "s": [{"a": i} for i in range(500)]}
+    rows["pad"] = [random.Random(i).randbytes(8000) for i in range(500)]
+    lance.write_dataset(pa.table(rows), path, data_storage_version="2.0")
+    ours = leman.open(path)
+    nulls = pa.array([None], pa.struct([("a", pa.int64())]))
+    for change in (
+        lambda: ours.update("id > 200", {"s": "null"}),
+        lambda: ours.upsert({"id": range(500), "s": [*rows["s"][1:], nulls[0]]}, on="id"),
+    ):
+        with pytest.raises(leman.UnsupportedError, match='column "s" would have a null struct'):
+            change()
+    assert len(list((tmp_path / "t.lance" / "data").iterdir())) == 1
+    ours.update("id > 200", {"s": "named_struct('a', null)"})
+    assert lance.dataset(path).read_transaction(2).operation.update_mode == "rewrite_columns"
+    lance.dataset(path).optimize.compact_files()
+    assert check(path)["s"].to_pylist() == [*rows["s"][:201], *[{"a": None}] * 299]
+
+
+def test_lancedb_goes_on_with_a_table_of_version_2_0(tmp_path):
+    import lancedb
+
+    ours = make_old(str(tmp_path / "t.lance"))
+    theirs = lancedb.connect(tmp_path).open_table("t")
+    ours.append(old_rows([100, 101]))
+    ours.delete("id < 5")
+    theirs.checkout_latest()
+    assert theirs.count_rows() == 47 and theirs.count_rows("id > 40") == 11
+    theirs.add(old_rows([300]))
+    theirs.optimize()
+    assert len(check(str(tmp_path / "t.lance"))) == 48
 
 
 def test_indices_of_lancedb_go_on(tmp_path):

@@ -7,6 +7,7 @@
 
 #include "golden_tables.h"
 #include "stores.h"
+#include "table/table.h"
 
 /* A golden table in memory. */
 static struct lmn_store *copy_golden(const char *name)
@@ -59,6 +60,36 @@ static void check_version(struct lmn_table *table, const char *expected)
 
     CHECK_STATUS(lmn_table_info(table, &info, &err), LMN_OK, &err);
     CHECK_STR(info.file_version, expected);
+}
+
+static bool has_several_versions(struct lmn_table *table)
+{
+    struct lmn__manifest *manifest = lmn__table_manifest(table);
+    bool has = (manifest->pb.reader_flags & LMN__FLAG_MIXED_VERSIONS) != 0;
+
+    CHECK_EQ((manifest->pb.writer_flags & LMN__FLAG_MIXED_VERSIONS) != 0, has);
+    lmn__manifest_release(manifest);
+    return has;
+}
+
+/* Files of 2.1 beside those of 2.0, which a flag tells, until the upgrade. */
+static void test_upgrade__leaves_one_version(void **state)
+{
+    const struct lmn_assignment same = { "id", "id" };
+    struct lmn_store *store = copy_golden("history-2.0");
+    struct lmn_table *table = open_table(store);
+    struct lmn_error err;
+
+    (void)state;
+    CHECK(!has_several_versions(table));
+    CHECK_STATUS(lmn_table_update(table, "id >= 0", &same, 1, NULL, &err), LMN_OK, &err);
+    CHECK(has_several_versions(table));
+    check_version(table, "2.0");
+    CHECK_STATUS(lmn_table_upgrade(table, &err), LMN_OK, &err);
+    CHECK(!has_several_versions(table));
+    check_version(table, "2.1");
+    lmn_table_release(table);
+    lmn_store_release(store);
 }
 
 static void test_upgrade__keeps_every_row(void **state)
@@ -187,6 +218,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_upgrade__keeps_every_row),
+        cmocka_unit_test(test_upgrade__leaves_one_version),
         cmocka_unit_test(test_upgrade__leaves_later_versions_alone),
         cmocka_unit_test(test_upgrade__keeps_what_others_commit_meanwhile),
         cmocka_unit_test(test_upgrade__faults),
