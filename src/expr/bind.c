@@ -9,6 +9,7 @@
 #include "expr/list.h"
 #include "expr/list_value.h"
 #include "expr/logic.h"
+#include "expr/named.h"
 #include "expr/token.h"
 
 enum lmn_status lmn__bind_fail(const struct lmn__binder *binder, uint32_t place,
@@ -21,6 +22,22 @@ enum lmn_status lmn__bind_fail(const struct lmn__binder *binder, uint32_t place,
     vsnprintf(message, sizeof message, fmt, args);
     va_end(args);
     return lmn__text_fail(binder->expr->text, place, binder->err, status, "%s", message);
+}
+
+enum lmn_status lmn__bind_mismatch(const struct lmn__binder *binder, uint32_t place,
+                                   const char *fmt, ...)
+{
+    struct lmn__named named = { 0 };
+    char message[200];
+    va_list args;
+
+    va_start(args, fmt);
+    vsnprintf(message, sizeof message, fmt, args);
+    va_end(args);
+    for (uint32_t i = 0; i < binder->meeting.count; i++)
+        lmn__named_types(&named, binder->meeting.term[i]);
+    return lmn__bind_fail(binder, place, LMN_E_INVALID, named.count != 0 ? "%s (%s)" : "%s",
+                          message, named.text);
 }
 
 enum lmn_status lmn__bind_no_memory(const struct lmn__binder *binder)

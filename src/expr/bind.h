@@ -10,6 +10,12 @@
 struct lmn__zone;
 struct lmn__known_zone;
 
+/* Terms whose types are to fit together. */
+struct lmn__meeting {
+    struct lmn__term *const *term;
+    uint32_t count;
+};
+
 struct lmn__binder {
     struct lmn__expr *expr;
     struct lmn__arena *arena;
@@ -18,6 +24,7 @@ struct lmn__binder {
     int64_t now_ns;          /* since 1970 */
     bool is_condition;       /* the whole expression chooses rows */
     struct lmn__known_zone *zones;
+    struct lmn__meeting meeting;
     struct lmn_error *err;
 };
 
@@ -25,6 +32,10 @@ struct lmn__binder {
 LMN_PRINTF(4, 5)
 enum lmn_status lmn__bind_fail(const struct lmn__binder *binder, uint32_t place,
                                enum lmn_status status, const char *fmt, ...);
+/* The same of types that do not fit; the columns are named that the binder's meeting reads. */
+LMN_PRINTF(3, 4)
+enum lmn_status lmn__bind_mismatch(const struct lmn__binder *binder, uint32_t place,
+                                   const char *fmt, ...);
 enum lmn_status lmn__bind_no_memory(const struct lmn__binder *binder);
 
 LMN_MUST_USE enum lmn_status lmn__bind_syntax(struct lmn__binder *binder,

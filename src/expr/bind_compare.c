@@ -143,8 +143,8 @@ static enum lmn_status no_common(struct lmn__binder *binder, uint32_t place, con
 {
     char a_text[LMN__TYPE_TEXT_BYTES], b_text[LMN__TYPE_TEXT_BYTES];
 
-    return lmn__bind_fail(binder, place, LMN_E_INVALID, "cannot %s %s and %s; a cast says how",
-                          what, lmn__type_text(a, a_text), lmn__type_text(b, b_text));
+    return lmn__bind_mismatch(binder, place, "cannot %s %s and %s without a cast", what,
+                              lmn__type_text(a, a_text), lmn__type_text(b, b_text));
 }
 
 /* Widen `type` by the types of the terms that are constants, or of those that are not. */
@@ -172,13 +172,17 @@ static enum lmn_status widen(struct lmn__binder *binder, uint32_t place, const c
 enum lmn_status lmn__bind_unify(struct lmn__binder *binder, uint32_t place, const char *what,
                                 struct lmn__term **term, uint32_t count)
 {
+    const struct lmn__meeting around = binder->meeting;
     struct lmn__type type = lmn__type_plain(LMN__KIND_NULL);
-    enum lmn_status st = widen(binder, place, what, term, count, false, &type);
+    enum lmn_status st;
 
+    binder->meeting = (struct lmn__meeting){ term, count };
+    st = widen(binder, place, what, term, count, false, &type);
     if (st == LMN_OK)
         st = widen(binder, place, what, term, count, true, &type);
     for (uint32_t i = 0; st == LMN_OK && i < count; i++)
         st = lmn__bind_convert(binder, &term[i], &type, LMN__CONVERT_CAST);
+    binder->meeting = around;
     return st;
 }
 
@@ -226,15 +230,18 @@ static enum lmn_status bind_pair(struct lmn__binder *binder, const struct lmn__s
     const struct lmn__type condition = lmn__type_plain(LMN__KIND_BOOL);
     bool distinct = syntax->kind == LMN__SYNTAX_DISTINCT;
     lmn__kernel_fn kernel = distinct ? lmn__compare_distinct : lmn__compare_kernel;
+    const struct lmn__meeting around = binder->meeting;
     struct lmn__term *pair[2];
     enum lmn_status st = lmn__bind_syntax(binder, a, &pair[0]);
 
     if (st == LMN_OK)
         st = lmn__bind_syntax(binder, b, &pair[1]);
+    binder->meeting = (struct lmn__meeting){ pair, 2 };
     if (st == LMN_OK)
         st = lmn__bind_nested(binder, pair);
     if (st == LMN_OK && !distinct)
         st = coarsen(binder, pair, &compare);
+    binder->meeting = around;
     if (st == LMN_OK)
         st = lmn__bind_unify(binder, syntax->place, "compare", pair, 2);
     if (st != LMN_OK)

@@ -127,6 +127,17 @@ static enum lmn_status bind_number(struct lmn__binder *binder, const struct lmn_
     return st;
 }
 
+/* A constant that is no value of the type which it has to have. */
+static enum lmn_status no_value(const struct lmn__binder *binder, const struct lmn__term *constant,
+                                const struct lmn__type *type)
+{
+    char value[LMN__VALUE_TEXT_BYTES], text[LMN__TYPE_TEXT_BYTES];
+
+    lmn__value_print(&constant->type, constant->constant.values, 0, value);
+    return lmn__bind_mismatch(binder, constant->place, "%.100s is no value of type %s", value,
+                              lmn__type_text(type, text));
+}
+
 /*
  * A timestamp in nanoseconds, or in microseconds where those do not reach that far. *term_out stays
  * NULL when the text spells none.
@@ -182,7 +193,6 @@ static enum lmn_status bind_typed(struct lmn__binder *binder, const struct lmn__
 {
     const struct lmn__type string = lmn__type_plain(LMN__KIND_STRING);
     struct lmn__type type;
-    char text[LMN__TYPE_TEXT_BYTES];
     bool done;
     enum lmn_status st;
 
@@ -197,8 +207,7 @@ static enum lmn_status bind_typed(struct lmn__binder *binder, const struct lmn__
     if (st == LMN_OK)
         st = lmn__bind_adapt(binder, term_out, &type, &done);
     if (st == LMN_OK && !done)
-        return lmn__bind_fail(binder, syntax->place, LMN_E_INVALID,
-                              "the string is no value of type %s", lmn__type_text(&type, text));
+        return no_value(binder, *term_out, &type);
     return st;
 }
 
@@ -314,8 +323,8 @@ enum lmn_status lmn__bind_convert(struct lmn__binder *binder, struct lmn__term *
     if (type->kind == LMN__KIND_STRUCT && lmn__struct_is_made(*term))
         return lmn__struct_convert(binder, term, type, how);
     if (!lmn__cast_exists(&(*term)->type, type))
-        return lmn__bind_fail(binder, place, LMN_E_INVALID, "there is no conversion from %s to %s",
-                              lmn__type_text(&(*term)->type, from), lmn__type_text(type, to));
+        return lmn__bind_mismatch(binder, place, "there is no conversion from %s to %s",
+                                  lmn__type_text(&(*term)->type, from), lmn__type_text(type, to));
     st = bind_cast(binder, *term, type, &made);
     if (st != LMN_OK)
         return st;
@@ -345,7 +354,6 @@ enum lmn_status lmn__bind_adapt(struct lmn__binder *binder, struct lmn__term **t
     bool time = (lmn__type_is_time(from) && lmn__type_is_time(type)) ||
                 (from->kind == LMN__KIND_INTERVAL && type->kind == LMN__KIND_DURATION);
     bool text = from->kind == LMN__KIND_STRING && lmn__type_form(type) != LMN__FORM_SLOT;
-    char to[LMN__TYPE_TEXT_BYTES];
     struct lmn__term *made, *back;
     struct lmn__wide wide;
     enum lmn_status st;
@@ -388,8 +396,7 @@ enum lmn_status lmn__bind_adapt(struct lmn__binder *binder, struct lmn__term **t
         }
     }
     if (lmn__term_is_null(made) && text && !lmn__type_is_bytes(type))
-        return lmn__bind_fail(binder, (*term)->place, LMN_E_INVALID,
-                              "the string is no value of type %s", lmn__type_text(type, to));
+        return no_value(binder, *term, type);
     if (lmn__term_is_null(made))
         return LMN_OK;
     /* A float column holds the nearest float, and so does the constant it is compared with. */

@@ -3,11 +3,9 @@
 #include <stdio.h>
 
 #include "base/error.h"
-#include "expr/cast.h"
 #include "expr/internal.h"
+#include "expr/named.h"
 #include "expr/token.h"
-
-enum { NAMED_MAX = 4 };
 
 enum lmn_status lmn__frame_take(struct lmn__frame *frame, enum lmn__form form, uint32_t rows,
                                 void *memory_out)
@@ -78,71 +76,18 @@ uint32_t lmn__frame_first_bad(const struct lmn__frame *frame, const struct lmn__
     return rows;
 }
 
-/* What the columns hold that a term reads: " where a is 1 and b is null". */
-struct named {
-    char text[120];
-    size_t len;
-    const char *path[NAMED_MAX];
-    uint32_t count;
-};
-
-static bool is_named(const struct named *named, const char *path)
-{
-    for (uint32_t i = 0; i < named->count; i++) {
-        if (strcmp(named->path[i], path) == 0)
-            return true;
-    }
-    return false;
-}
-
-static void name_column(struct named *named, const struct lmn__frame *frame,
-                        const struct lmn__term *term, uint32_t row)
-{
-    struct lmn__frame one = *frame; /* only the row */
-    struct lmn__vector vector;
-    char value[LMN__VALUE_TEXT_BYTES] = "null";
-    int len;
-
-    one.first += row;
-    one.count = 1;
-    one.active = NULL;
-    one.owner = NULL;
-    if (named->count == NAMED_MAX || is_named(named, term->path) ||
-        lmn__type_form(&term->type) == LMN__FORM_SLOT ||
-        lmn__term_eval(&one, term, &vector) != LMN_OK)
-        return;
-    if (!lmn__vector_is_null(&vector, 0))
-        lmn__value_print(&term->type, vector.values, 0, value);
-    len = snprintf(named->text + named->len, sizeof named->text - named->len, "%s %s is %s",
-                   named->count == 0 ? " where" : " and", term->path, value);
-    if (len < 0 || (size_t)len >= sizeof named->text - named->len) {
-        named->text[named->len] = '\0'; /* no room for it */
-        return;
-    }
-    named->len += (size_t)len;
-    named->path[named->count++] = term->path;
-}
-
-static void name_columns(struct named *named, const struct lmn__frame *frame,
-                         const struct lmn__term *term, uint32_t row)
-{
-    if (term->op == LMN__OP_COLUMN && term->path != NULL && frame->batch != NULL)
-        name_column(named, frame, term, row);
-    for (uint32_t i = 0; i < term->child_count; i++)
-        name_columns(named, frame, term->child[i], row);
-}
-
 enum lmn_status lmn__frame_fail(const struct lmn__frame *frame, const struct lmn__term *term,
                                 uint32_t row, const char *fmt, ...)
 {
-    struct named named = { 0 };
+    struct lmn__named named = { 0 };
     char message[200];
     va_list args;
 
     va_start(args, fmt);
     vsnprintf(message, sizeof message, fmt, args);
     va_end(args);
-    name_columns(&named, frame, term, frame->owner != NULL ? frame->owner[row] : row);
+    lmn__named_values(&named, frame, frame->list != NULL ? frame->list : term,
+                      frame->owner != NULL ? frame->owner[row] : row);
     return lmn__text_fail(frame->expr->text, term->place, frame->err, LMN_E_INVALID, "%s%s",
                           message, named.text);
 }

@@ -207,6 +207,7 @@ enum lmn_status lmn__bind_function(struct lmn__binder *binder, const struct lmn_
                                    struct lmn__term **term_out)
 {
     const struct lmn__function *function = find(syntax->name);
+    const struct lmn__meeting around = binder->meeting;
     uint32_t count = syntax->child_count;
     struct lmn__term **arg;
     bool known;
@@ -223,10 +224,13 @@ enum lmn_status lmn__bind_function(struct lmn__binder *binder, const struct lmn_
         return lmn__bind_no_memory(binder);
     for (uint32_t i = 0; st == LMN_OK && i < count; i++)
         st = lmn__bind_syntax(binder, syntax->child[i], &arg[i]);
-    if (st == LMN_OK)
-        st = function->bind != NULL
-                 ? function->bind(binder, syntax->place, function->choice, arg, count, term_out)
-                 : bind_signature(binder, syntax->place, function, arg, count, term_out);
+    if (st != LMN_OK)
+        return st;
+    binder->meeting = (struct lmn__meeting){ arg, count };
+    st = function->bind != NULL
+             ? function->bind(binder, syntax->place, function->choice, arg, count, term_out)
+             : bind_signature(binder, syntax->place, function, arg, count, term_out);
+    binder->meeting = around;
     if (st != LMN_OK)
         return st;
     if ((*term_out)->op == LMN__OP_CALL && (*term_out)->name == NULL)

@@ -93,6 +93,8 @@ static enum lmn_status flush(struct transfer *transfer)
     inner.count = transfer->count;
     inner.active = NULL;
     inner.owner = transfer->owner;
+    if (inner.list == NULL)
+        inner.list = transfer->term;
     st = lmn__load_slots(&inner, transfer->schema, transfer->items, transfer->slot, NULL,
                          transfer->count, &from);
     to = from;

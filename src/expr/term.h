@@ -46,6 +46,7 @@ struct lmn__frame {
     uint32_t count;        /* rows of the run */
     const uint8_t *active; /* rows that count, NULL: all; the others must not raise errors */
     const uint32_t *owner; /* items of lists: the rows they belong to; NULL: these are rows */
+    const struct lmn__term *list; /* what has the lists; NULL: these are rows */
     struct lmn_error *err;
 };
 

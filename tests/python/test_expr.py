@@ -680,3 +680,47 @@ def test_numbers_are_not_set_to_infinity(tmp_path):
         table.update(None, {"f": "x"})
     table.update("x < 1", {"f": "x"})
     assert sorted(table.to_arrow()["f"].to_pylist()) == pytest.approx([0.1, 1])
+
+
+def small(kind):
+    return pa.list_(small(kind.value_type)) if pa.types.is_list(kind) else pa.int8()
+
+
+BAD_ITEMS = {
+    "300 is no value of type int8 where l is [3, 300, null, 7, 7, 7, 7, 7, ...], ": [
+        [1, 2],
+        None,
+        [3, 300, None] + [7] * 9,
+        [500],
+    ],
+    "-129 is no value of type int8 where l is [null, -129], ": [[], [None, -129]],
+    "'one' is no value of type int8 where l is ['1', 'one', 'two'], ": [["1"], ["1", "one", "two"]],
+    f"'{'y' * 98}": [["y" * 1000]],
+    "400 is no value of type int8 where l is [...], ": [[[1], None], [[2], [3, 400]]],
+}
+
+
+@pytest.mark.parametrize("message", BAD_ITEMS)
+@pytest.mark.parametrize("before", [0, 5000])
+def test_errors_of_items_say_what_the_list_is(message, before, tmp_path):
+    lists = pa.array([None] * before + BAD_ITEMS[message])
+    small_lists = pa.nulls(len(lists), small(lists.type))
+    table = leman.create(tmp_path / "rows.lance", pa.table({"l": lists, "small": small_lists}))
+    with pytest.raises(leman.InvalidError) as error:
+        table.update(None, {"small": "l"})
+    assert f'column "small": {message}' in str(error.value)
+    assert str(error.value).endswith("at character 1 near 'l'")
+
+
+def test_errors_of_types_name_the_columns():
+    rows = pa.record_batch({"n": [1], "s": ["a"], "info": [{"w": 1}], "l": [[1]]})
+    for text, message in (
+        ("n = 'abc'", "'abc' is no value of type int64 (n is int64), at character 5 near ''abc''"),
+        ("info.w < 'q'", "'q' is no value of type int64 (info.w is int64), at character 10"),
+        ("array_has(l, 'x')", "'x' is no value of type int64 (l is list), at character 14"),
+        ("n + s > 1", "there is no int64 + string (n is int64, s is string), at character 3"),
+        ("s in (1, 2)", "cannot compare string and int64 without a cast (s is string), at "),
+    ):
+        with pytest.raises(leman.InvalidError) as error:
+            leman.evaluate(text, rows)
+        assert message in str(error.value)

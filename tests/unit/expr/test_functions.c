@@ -433,7 +433,7 @@ static void test_functions__lists(void **state)
 
     (void)state;
     check_expressions(pairs);
-    CHECK_HAS(expr_values("array_has(items, 'x')"), "the string is no value of type int32");
+    CHECK_HAS(expr_values("array_has(items, 'x')"), "'x' is no value of type int32");
     CHECK_HAS(expr_values("i64[1]"), "expected a list, not a value of type int64");
 }
 

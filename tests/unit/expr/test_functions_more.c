@@ -113,9 +113,9 @@ static void test_functions_more__lists_and_numbers(void **state)
     CHECK_HAS(expr_values("decimal(8, s) '1.5' = dec"), "expected an operator");
     CHECK_HAS(expr_values("decimal(8, 1e1) '1.5' = dec"), "expected an operator");
     CHECK_HAS(expr_values("nothing(8) '1.5' = dec"), "there is no type nothing");
-    CHECK_HAS(expr_values("decimal(8, 3) 'x' = dec"), "the string is no value of type decimal");
+    CHECK_HAS(expr_values("decimal(8, 3) 'x' = dec"), "'x' is no value of type decimal");
     CHECK_HAS(expr_values("empty(s)"), "expected a list, not a value of type string");
-    CHECK_HAS(expr_values("array_position(items, 'x')"), "string is no value of type int32");
+    CHECK_HAS(expr_values("array_position(items, 'x')"), "'x' is no value of type int32");
 }
 
 static void test_functions_more__digests(void **state)

@@ -60,7 +60,7 @@ static void test_list_edit__items(void **state)
               "null null null null");
     CHECK_HAS(expr_values("array_resize(items, 0 - i64)"), "a list has no size of -1");
     CHECK_HAS(expr_values("array_resize(items, 'a')"), "the size of a list is a whole number");
-    CHECK_HAS(expr_values("array_replace(items, 'x', 1)"), "the string is no value of type int32");
+    CHECK_HAS(expr_values("array_replace(items, 'x', 1)"), "'x' is no value of type int32");
     CHECK_HAS(expr_values("array_replace([items], items, items)"), "comparing items of nested");
     CHECK_HAS(expr_values("array_replace(s, 'x', 'y')"), "expected a list, not a value of type");
     CHECK_HAS(expr_values("array_slice(items, 1, 2, 0)"), "array_slice() takes no step of");
