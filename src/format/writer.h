@@ -79,4 +79,23 @@ LMN_MUST_USE enum lmn_status lmn__writer_put_page(struct lmn_file_writer *writer
                                                   const struct lmn__encoded_page *page,
                                                   struct lmn_error *err);
 
+/* Take the job: to the workers, which begin with the first that is worth it, or at once. */
+LMN_MUST_USE enum lmn_status lmn__writer_give(struct lmn_file_writer *writer,
+                                              struct lmn__write_job *job, struct lmn_error *err);
+
+/* Until the workers have done all jobs; what has gone wrong there, if anything. */
+LMN_MUST_USE enum lmn_status lmn__writer_wait(struct lmn_file_writer *writer,
+                                              struct lmn_error *err);
+
+/* End the workers. */
+void lmn__writer_stop(struct lmn_file_writer *writer);
+
+/* Free a job that is not given away. */
+void lmn__write_job_free(struct lmn_file_writer *writer, struct lmn__write_job *job);
+
+/* Put file and column into an error; returns `st`. */
+enum lmn_status lmn__writer_within_column(const struct lmn_file_writer *writer,
+                                          const struct lmn__write_leaf *leaf, enum lmn_status st,
+                                          struct lmn_error *err);
+
 #endif
