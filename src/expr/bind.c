@@ -25,7 +25,7 @@ enum lmn_status lmn__bind_fail(const struct lmn__binder *binder, uint32_t place,
 }
 
 enum lmn_status lmn__bind_mismatch(const struct lmn__binder *binder, uint32_t place,
-                                   const char *fmt, ...)
+                                   const struct lmn__term *term, const char *fmt, ...)
 {
     struct lmn__named named = { 0 };
     char message[200];
@@ -34,6 +34,8 @@ enum lmn_status lmn__bind_mismatch(const struct lmn__binder *binder, uint32_t pl
     va_start(args, fmt);
     vsnprintf(message, sizeof message, fmt, args);
     va_end(args);
+    if (term != NULL)
+        lmn__named_types(&named, term);
     for (uint32_t i = 0; i < binder->meeting.count; i++)
         lmn__named_types(&named, binder->meeting.term[i]);
     return lmn__bind_fail(binder, place, LMN_E_INVALID, named.count != 0 ? "%s (%s)" : "%s",

@@ -32,10 +32,13 @@ struct lmn__binder {
 LMN_PRINTF(4, 5)
 enum lmn_status lmn__bind_fail(const struct lmn__binder *binder, uint32_t place,
                                enum lmn_status status, const char *fmt, ...);
-/* The same of types that do not fit; the columns are named that the binder's meeting reads. */
-LMN_PRINTF(3, 4)
+/*
+ * The same of the type of `term` (NULL: of none in particular), which does not fit. The columns are
+ * named that it reads, and then those that the binder's meeting does.
+ */
+LMN_PRINTF(4, 5)
 enum lmn_status lmn__bind_mismatch(const struct lmn__binder *binder, uint32_t place,
-                                   const char *fmt, ...);
+                                   const struct lmn__term *term, const char *fmt, ...);
 enum lmn_status lmn__bind_no_memory(const struct lmn__binder *binder);
 
 LMN_MUST_USE enum lmn_status lmn__bind_syntax(struct lmn__binder *binder,

@@ -139,12 +139,12 @@ bool lmn__bind_common(const struct lmn__type *a, const struct lmn__type *b, stru
 }
 
 static enum lmn_status no_common(struct lmn__binder *binder, uint32_t place, const char *what,
-                                 const struct lmn__type *a, const struct lmn__type *b)
+                                 const struct lmn__type *a, const struct lmn__term *b)
 {
     char a_text[LMN__TYPE_TEXT_BYTES], b_text[LMN__TYPE_TEXT_BYTES];
 
-    return lmn__bind_mismatch(binder, place, "cannot %s %s and %s without a cast", what,
-                              lmn__type_text(a, a_text), lmn__type_text(b, b_text));
+    return lmn__bind_mismatch(binder, place, b, "cannot %s %s and %s without a cast", what,
+                              lmn__type_text(a, a_text), lmn__type_text(&b->type, b_text));
 }
 
 /* Widen `type` by the types of the terms that are constants, or of those that are not. */
@@ -164,7 +164,7 @@ static enum lmn_status widen(struct lmn__binder *binder, uint32_t place, const c
         if (st != LMN_OK)
             return st;
         if (!done && !lmn__bind_common(&before, &term[i]->type, type))
-            return no_common(binder, place, what, &before, &term[i]->type);
+            return no_common(binder, place, what, &before, term[i]);
     }
     return LMN_OK;
 }

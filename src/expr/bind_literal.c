@@ -134,7 +134,7 @@ static enum lmn_status no_value(const struct lmn__binder *binder, const struct l
     char value[LMN__VALUE_TEXT_BYTES], text[LMN__TYPE_TEXT_BYTES];
 
     lmn__value_print(&constant->type, constant->constant.values, 0, value);
-    return lmn__bind_mismatch(binder, constant->place, "%.100s is no value of type %s", value,
+    return lmn__bind_mismatch(binder, constant->place, NULL, "%.100s is no value of type %s", value,
                               lmn__type_text(type, text));
 }
 
@@ -323,7 +323,7 @@ enum lmn_status lmn__bind_convert(struct lmn__binder *binder, struct lmn__term *
     if (type->kind == LMN__KIND_STRUCT && lmn__struct_is_made(*term))
         return lmn__struct_convert(binder, term, type, how);
     if (!lmn__cast_exists(&(*term)->type, type))
-        return lmn__bind_mismatch(binder, place, "there is no conversion from %s to %s",
+        return lmn__bind_mismatch(binder, place, *term, "there is no conversion from %s to %s",
                                   lmn__type_text(&(*term)->type, from), lmn__type_text(type, to));
     st = bind_cast(binder, *term, type, &made);
     if (st != LMN_OK)

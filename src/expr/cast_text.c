@@ -9,7 +9,7 @@
 #include "expr/interval.h"
 #include "expr/wide.h"
 
-enum { DAY_SECONDS = 86400 };
+enum { DAY_SECONDS = 86400, TEXT_SHOWN = 90 };
 
 /* Without blanks around it. */
 static struct lmn__span trimmed(struct lmn__span text)
@@ -257,11 +257,20 @@ static size_t print_integer(const struct lmn__type *type, int64_t value, char *t
     }
 }
 
+/* The beginning of a long text, up to a whole character. */
+static size_t print_text(struct lmn__span text, char text_out[LMN__VALUE_TEXT_BYTES])
+{
+    size_t len = text.len < TEXT_SHOWN ? text.len : TEXT_SHOWN;
+
+    for (int i = 0; i < 3 && len != 0 && len < text.len && (text.data[len] & 0xc0) == 0x80; i++)
+        len--;
+    return (size_t)snprintf(text_out, LMN__VALUE_TEXT_BYTES, "'%.*s%s'", (int)len,
+                            len != 0 ? (const char *)text.data : "", len < text.len ? "..." : "");
+}
+
 size_t lmn__value_print(const struct lmn__type *type, const void *values, uint32_t i,
                         char text_out[LMN__VALUE_TEXT_BYTES])
 {
-    struct lmn__span span;
-
     switch (lmn__type_form(type)) {
     case LMN__FORM_BITS:
         return (size_t)snprintf(text_out, LMN__VALUE_TEXT_BYTES,
@@ -276,10 +285,7 @@ size_t lmn__value_print(const struct lmn__type *type, const void *values, uint32
     case LMN__FORM_WIDE:
         return lmn__wide_print((const struct lmn__wide *)values + i, type->scale, text_out);
     case LMN__FORM_SPAN:
-        span = ((const struct lmn__span *)values)[i];
-        return (size_t)snprintf(text_out, LMN__VALUE_TEXT_BYTES, "'%.*s'",
-                                (int)(span.len < 100 ? span.len : 100),
-                                span.len != 0 ? (const char *)span.data : "");
+        return print_text(((const struct lmn__span *)values)[i], text_out);
     case LMN__FORM_INTERVAL:
         return lmn__interval_print((const struct lmn__interval *)values + i, text_out);
 #define PRINT(FORM, T)                                                                             \

@@ -12,7 +12,7 @@ enum lmn_status lmn__operator_refuse(struct lmn__binder *binder, uint32_t place,
 {
     char a[LMN__TYPE_TEXT_BYTES], b[LMN__TYPE_TEXT_BYTES];
 
-    return lmn__bind_mismatch(binder, place, "there is no %s %c %s",
+    return lmn__bind_mismatch(binder, place, NULL, "there is no %s %c %s",
                               lmn__type_text(&arg[0]->type, a), op,
                               lmn__type_text(&arg[1]->type, b));
 }

@@ -117,7 +117,10 @@ static enum lmn_status resolve(struct lmn__binder *binder, const struct lmn__syn
     if (st != LMN_OK)
         return lmn__bind_fail(binder, syntax->place, st, "%.200s", err.message);
     name[0] = path;
-    return lmn__bind_path(binder, syntax->place, name, 1, term_out);
+    st = lmn__bind_path(binder, syntax->place, name, 1, term_out);
+    if (st == LMN_OK)
+        (*term_out)->hidden = true;
+    return st;
 }
 
 static struct lmn__type type_of_letter(char letter)

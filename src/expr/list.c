@@ -369,7 +369,8 @@ static enum lmn_status as_item(struct lmn__binder *binder, struct lmn__term **te
         (lmn__type_is_bytes(from) && lmn__type_is_bytes(type)) ||
         (lmn__type_is_time(from) && lmn__type_is_time(type) && lmn__cast_exists(from, type)))
         return lmn__bind_convert(binder, term, type, LMN__CONVERT_EXACT);
-    return lmn__bind_mismatch(binder, (*term)->place, "a list of %s cannot hold a value of type %s",
+    return lmn__bind_mismatch(binder, (*term)->place, *term,
+                              "a list of %s cannot hold a value of type %s",
                               lmn__type_text(type, a), lmn__type_text(from, b));
 }
 

@@ -8,12 +8,15 @@
 #include "expr/internal.h"
 #include "expr/load.h"
 
-enum { ITEMS_MAX = 8 };
+enum { ITEMS_MAX = 8, LIST_BYTES = 100, TERMS_MAX = 1000 };
 
-static bool is_new(const struct lmn__named *named, const char *path)
+/* Is it a column that stands in the text, for the first time? */
+static bool is_new(const struct lmn__named *named, const struct lmn__term *term)
 {
+    if (term->op != LMN__OP_COLUMN || term->path == NULL || term->hidden)
+        return false;
     for (uint32_t i = 0; i < named->count; i++) {
-        if (strcmp(named->path[i], path) == 0)
+        if (strcmp(named->path[i], term->path) == 0)
             return false;
     }
     return named->count < LMN__NAMED_MAX;
@@ -42,7 +45,7 @@ static void print_list(struct lmn__frame *frame, const struct lmn__type *type,
     struct lmn__vector items = { 0 };
     char value[LMN__VALUE_TEXT_BYTES];
     size_t len = 0, room = LMN__VALUE_TEXT_BYTES;
-    uint32_t count;
+    uint32_t count, shown;
 
     lmn__load_list(type->schema, list->array, ((const uint64_t *)list->values)[0], &from, &to);
     count = (uint32_t)lmn__min_u64(to - from, ITEMS_MAX);
@@ -53,15 +56,17 @@ static void print_list(struct lmn__frame *frame, const struct lmn__type *type,
         lmn__load_slots(frame, schema, list->array->children[0], slot, NULL, count, &items) !=
             LMN_OK)
         count = 0;
-    for (uint32_t i = 0; i < count && len < room / 2; i++) {
+    for (shown = 0; shown < count; shown++) {
         snprintf(value, sizeof value, "null");
-        if (!lmn__vector_is_null(&items, i))
-            lmn__value_print(&item, items.values, i, value);
-        len += (size_t)snprintf(text + len, room - len, "%s%.100s", i == 0 ? "[" : ", ", value);
+        if (!lmn__vector_is_null(&items, shown))
+            lmn__value_print(&item, items.values, shown, value);
+        if (len + strlen(value) > LIST_BYTES)
+            break;
+        len += (size_t)snprintf(text + len, room - len, "%s%s", shown == 0 ? "[" : ", ", value);
     }
-    snprintf(text + len, room - len, "%s%s]", len == 0 ? "[" : "",
-             count == to - from ? ""
-             : len == 0         ? "..."
+    snprintf(text + len, room - len, "%s%s]", shown == 0 ? "[" : "",
+             shown == to - from ? ""
+             : shown == 0       ? "..."
                                 : ", ...");
 }
 
@@ -77,7 +82,7 @@ static void add_value(struct lmn__named *named, const struct lmn__frame *frame,
     one.active = NULL;
     one.owner = NULL;
     one.list = NULL;
-    if (!is_new(named, column->path) || lmn__term_eval(&one, column, &vector) != LMN_OK)
+    if (lmn__term_eval(&one, column, &vector) != LMN_OK)
         return;
     if (!lmn__vector_is_null(&vector, 0)) {
         if (column->type.kind == LMN__KIND_LIST)
@@ -93,9 +98,9 @@ static void add_value(struct lmn__named *named, const struct lmn__frame *frame,
 void lmn__named_values(struct lmn__named *named, const struct lmn__frame *frame,
                        const struct lmn__term *term, uint32_t row)
 {
-    if (term->op == LMN__OP_COLUMN && term->path != NULL && frame->batch != NULL)
+    if (named->seen++ < TERMS_MAX && frame->batch != NULL && is_new(named, term))
         add_value(named, frame, term, row);
-    for (uint32_t i = 0; i < term->child_count; i++)
+    for (uint32_t i = 0; i < term->child_count && named->seen < TERMS_MAX; i++)
         lmn__named_values(named, frame, term->child[i], row);
 }
 
@@ -103,8 +108,8 @@ void lmn__named_types(struct lmn__named *named, const struct lmn__term *term)
 {
     char type[LMN__TYPE_TEXT_BYTES];
 
-    if (term->op == LMN__OP_COLUMN && term->path != NULL && is_new(named, term->path))
+    if (named->seen++ < TERMS_MAX && is_new(named, term))
         add(named, named->count == 0 ? "" : ", ", term->path, lmn__type_text(&term->type, type));
-    for (uint32_t i = 0; i < term->child_count; i++)
+    for (uint32_t i = 0; i < term->child_count && named->seen < TERMS_MAX; i++)
         lmn__named_types(named, term->child[i]);
 }

@@ -11,10 +11,11 @@ enum { LMN__NAMED_MAX = 4 };
 
 /* As many columns as there is room for, each once. Begins zeroed. */
 struct lmn__named {
-    char text[120];
+    char text[200];
     size_t len;
     const char *path[LMN__NAMED_MAX];
     uint32_t count;
+    uint32_t seen; /* terms; one that stands in several places is seen as often */
 };
 
 /* What the columns hold in a row that `term` reads. */

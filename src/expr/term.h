@@ -103,6 +103,7 @@ struct lmn__term {
     uint32_t *index;
     uint32_t index_count;
     const char *path; /* COLUMN: as readers take it */
+    bool hidden;      /* COLUMN: a function stands for it in the text */
 };
 
 /* Memory for `rows` values of `form` (bits: whole bytes) in the slate. */

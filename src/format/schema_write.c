@@ -151,7 +151,7 @@ static enum lmn_status needs_later_version(const char *what, struct lmn_error *e
 {
     return lmn_fail(err, LMN_E_UNSUPPORTED,
                     "%s need file version 2.2, which is asked for when a table or file is made; "
-                    "this one is of version 2.1",
+                    "this one is of an earlier version",
                     what);
 }
 

@@ -258,8 +258,7 @@ static enum lmn_status unit_prepare(struct worker *worker, const struct ArrowSch
     if (st != LMN_OK)
         return st;
     conform_out->manifest = manifest;
-    st = lmn__conform_check_whole(conform_out, err);
-    if (st == LMN_OK && worker->writer != NULL && !same_columns(conform_out, &worker->conform))
+    if (worker->writer != NULL && !same_columns(conform_out, &worker->conform))
         st = unit_finish(worker, err);
     if (st == LMN_OK && worker->writer == NULL) {
         st = lmn__conform_init(&worker->conform, load->table->env, &manifest->schema, given, false,
@@ -314,6 +313,8 @@ static enum lmn_status write_stream(struct worker *worker, struct ArrowArrayStre
         st = lmn__plain_batch(&plain, &batch, err);
         if (st == LMN_OK)
             st = lmn__conform_batch(&conform, &batch, &view, err);
+        if (st == LMN_OK)
+            st = lmn__conform_check_new(&conform, &view, err);
         if (st == LMN_OK)
             st = lmn__fragment_writer_write(worker->writer, &view, err);
         batch.release(&batch);

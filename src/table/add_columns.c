@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "expr/expr.h"
 #include "table/fill.h"
+#include "table/old_version.h"
 #include "table/table_fields.h"
 
 /* What lmn_table_add_columns() was asked for, with what is kept from attempt to attempt. */
@@ -137,7 +138,10 @@ static enum lmn_status evaluate(void *context, struct ArrowArray *rows,
 
     for (uint32_t i = 0; st == LMN_OK && i < request->count; i++) {
         st = lmn__expr_eval(request->expr[i], rows, columns_out->children[i], err);
-        if (st != LMN_OK)
+        if (st == LMN_OK)
+            st = lmn__old_version_check(request->fill.manifest, request->fill.schema->children[i],
+                                        columns_out->children[i], 0, (uint64_t)rows->length, err);
+        else
             lmn__fail_within(err, st, "column \"%.100s\"", request->column[i].column);
     }
     return st;

@@ -73,6 +73,8 @@ static enum lmn_status write_rows(struct lmn_store *store, const struct lmn__pla
         if (st == LMN_OK)
             st = lmn__conform_batch(conform, &batch, &view, err);
         if (st == LMN_OK)
+            st = lmn__conform_check_new(conform, &view, err);
+        if (st == LMN_OK)
             st = lmn__fragment_writer_write(writer, &view, err);
         batch.release(&batch);
         if (st != LMN_OK)
@@ -229,10 +231,8 @@ enum lmn_status lmn_table_append(struct lmn_table *table, struct ArrowArrayStrea
         st = lmn__conform_init(&conform, table->env, &manifest->schema, &plain.schema, false, err);
     if (st == LMN_OK) {
         conform.manifest = manifest;
-        st = lmn__conform_check_whole(&conform, err);
-        if (st == LMN_OK)
-            st = append_rows(table, manifest, &plain, &conform, stream,
-                             options != NULL ? options : &defaults, err);
+        st = append_rows(table, manifest, &plain, &conform, stream,
+                         options != NULL ? options : &defaults, err);
         lmn__conform_deinit(&conform);
     }
     lmn__plain_deinit(&plain);

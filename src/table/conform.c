@@ -38,12 +38,10 @@ static enum lmn_status check_names(const struct lmn__schema *schema,
 
 enum lmn_status lmn__conform_check_whole(const struct lmn__conform *conform, struct lmn_error *err)
 {
-    if (conform->missing != NULL)
-        return lmn_fail(err, LMN_E_INVALID, "column \"%.100s\", which has no nulls, is missing",
-                        conform->missing);
-    return conform->missing_struct != NULL
-               ? lmn__old_version_check_null(conform->manifest, conform->missing_struct, err)
-               : LMN_OK;
+    return conform->missing == NULL
+               ? LMN_OK
+               : lmn_fail(err, LMN_E_INVALID, "column \"%.100s\", which has no nulls, is missing",
+                          conform->missing);
 }
 
 static enum lmn_status select_columns(struct lmn__conform *conform,
@@ -64,7 +62,8 @@ static enum lmn_status select_columns(struct lmn__conform *conform,
             conform->child[conform->column_count++] = child;
         } else if (!node->field->nullable && conform->missing == NULL) {
             conform->missing = node->name;
-        } else if (node->kind == LMN__NODE_STRUCT && !lmn__ledger_is_hidden(node)) {
+        } else if (node->kind == LMN__NODE_STRUCT && !lmn__ledger_is_hidden(node) &&
+                   conform->missing_struct == NULL) {
             conform->missing_struct = node->name;
         }
     }
@@ -155,8 +154,6 @@ void lmn__conform_deinit(struct lmn__conform *conform)
 enum lmn_status lmn__conform_batch(struct lmn__conform *conform, const struct ArrowArray *batch,
                                    struct ArrowArray *view_out, struct lmn_error *err)
 {
-    enum lmn_status st = LMN_OK;
-
     *view_out = (struct ArrowArray){ 0 };
     for (int64_t i = 0; lmn__view_validity(batch) != NULL && i < batch->length; i++) {
         if (lmn__view_is_null(batch, (uint64_t)i))
@@ -171,9 +168,27 @@ enum lmn_status lmn__conform_batch(struct lmn__conform *conform, const struct Ar
                                      .n_children = conform->column_count,
                                      .buffers = conform->no_buffer,
                                      .children = conform->array };
+    return LMN_OK;
+}
+
+enum lmn_status lmn__conform_check_values(const struct lmn__conform *conform,
+                                          const struct ArrowArray *rows, struct lmn_error *err)
+{
+    enum lmn_status st = LMN_OK;
+
     for (uint32_t i = 0; st == LMN_OK && i < conform->column_count; i++)
         st = lmn__old_version_check(conform->manifest, conform->schema.children[i],
-                                    conform->array[i], (uint64_t)batch->offset,
-                                    (uint64_t)batch->length, err);
+                                    rows->children[i], (uint64_t)rows->offset,
+                                    (uint64_t)rows->length, err);
     return st;
+}
+
+enum lmn_status lmn__conform_check_new(const struct lmn__conform *conform,
+                                       const struct ArrowArray *rows, struct lmn_error *err)
+{
+    enum lmn_status st = LMN_OK;
+
+    if (rows->length != 0 && conform->missing_struct != NULL)
+        st = lmn__old_version_check_null(conform->manifest, conform->missing_struct, err);
+    return st == LMN_OK ? lmn__conform_check_values(conform, rows, err) : st;
 }

@@ -12,9 +12,8 @@
 #include "table/manifest.h"
 
 struct lmn__conform {
-    struct lmn_env *env; /* borrowed */
-    /* The version that new rows come to; borrowed. NULL: these are not new. Set by the caller. */
-    const struct lmn__manifest *manifest;
+    struct lmn_env *env;                  /* borrowed */
+    const struct lmn__manifest *manifest; /* that rows come to; set by the caller, borrowed */
     struct lmn__arena arena;
     uint32_t column_count;
     const struct lmn__node **column; /* the table's, on top level */
@@ -39,12 +38,7 @@ LMN_MUST_USE enum lmn_status lmn__conform_init(struct lmn__conform *conform, str
                                                struct lmn_error *err);
 void lmn__conform_deinit(struct lmn__conform *conform);
 
-/*
- * Have the rows all columns that a new row needs? The message names one that is missing.
- *
- * LMN_E_INVALID      it has no nulls
- * LMN_E_UNSUPPORTED  files of the table's version have no place for its nulls
- */
+/* Have the rows all columns that a new row needs? LMN_E_INVALID names one that is missing. */
 LMN_MUST_USE enum lmn_status lmn__conform_check_whole(const struct lmn__conform *conform,
                                                       struct lmn_error *err);
 
@@ -52,11 +46,23 @@ LMN_MUST_USE enum lmn_status lmn__conform_check_whole(const struct lmn__conform 
  * The rows of `batch` in the table's order. *view_out borrows from `batch`, and its list of
  * children from `conform`, so there is one view at a time.
  *
- * LMN_E_INVALID      rows of the batch are null themselves
- * LMN_E_UNSUPPORTED  they are new, and have values for which the table's version has no place
+ * LMN_E_INVALID  rows of the batch are null themselves
  */
 LMN_MUST_USE enum lmn_status lmn__conform_batch(struct lmn__conform *conform,
                                                 const struct ArrowArray *batch,
                                                 struct ArrowArray *view_out, struct lmn_error *err);
+
+/*
+ * May a table of the version conform->manifest have the values of `rows`, a view? LMN_E_UNSUPPORTED
+ * where its files have no place for them; see old_version.h.
+ */
+LMN_MUST_USE enum lmn_status lmn__conform_check_values(const struct lmn__conform *conform,
+                                                       const struct ArrowArray *rows,
+                                                       struct lmn_error *err);
+
+/* The same of rows that are new, and null in columns that they have not. */
+LMN_MUST_USE enum lmn_status lmn__conform_check_new(const struct lmn__conform *conform,
+                                                    const struct ArrowArray *rows,
+                                                    struct lmn_error *err);
 
 #endif

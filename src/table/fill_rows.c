@@ -13,7 +13,6 @@
 #include "format/batches.h"
 #include "table/fragment_reader.h"
 #include "table/fragment_writer.h"
-#include "table/old_version.h"
 #include "table/row_list.h"
 
 /* A fragment while it is filled. */
@@ -83,10 +82,6 @@ static enum lmn_status compute(struct filling *filling, const struct lmn__row_li
                                    &read, err);
     if (st == LMN_OK)
         st = fill->fn(fill->context, &read, columns_out, err);
-    for (int64_t i = 0; st == LMN_OK && !fill->with_deleted && i < fill->schema->n_children; i++)
-        st = lmn__old_version_check(fill->manifest, fill->schema->children[i],
-                                    columns_out->children[i], (uint64_t)columns_out->offset,
-                                    rows->row_count, err);
     lmn__array_release(&read);
     return st;
 }

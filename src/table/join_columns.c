@@ -14,6 +14,7 @@
 #include "table/fill.h"
 #include "table/join_source.h"
 #include "table/key_index.h"
+#include "table/old_version.h"
 #include "table/table_fields.h"
 
 /* What lmn_table_join_columns() was asked for, with what is kept from attempt to attempt. */
@@ -155,6 +156,9 @@ static enum lmn_status gather(struct join *join, uint64_t *row, uint64_t count,
             from[i + 1] = join->batch[i].children[child];
         st = lmn__arrays_gather(join->env, source->layout->child[child], from, (uint32_t)from_count,
                                 part, row, count, columns_out->children[c], err);
+        if (st == LMN_OK)
+            st = lmn__old_version_check(join->fill.manifest, join->fill.schema->children[c],
+                                        columns_out->children[c], 0, count, err);
     }
     lmn__free(join->env, from);
     lmn__free(join->env, part);

@@ -392,6 +392,14 @@ static enum lmn_status delete_pairs(struct merge *merge, struct lmn_error *err)
     return st;
 }
 
+static enum lmn_status insert_rows(struct merge *merge, const struct ArrowArray *rows,
+                                   struct lmn_error *err)
+{
+    enum lmn_status st = lmn__conform_check_new(&merge->given, rows, err);
+
+    return st == LMN_OK ? lmn__move_insert(&merge->move, &merge->given, rows, err) : st;
+}
+
 /* Insert the rows of one batch of the source that have no pair. */
 static enum lmn_status insert_batch(struct merge *merge, uint64_t batch, struct lmn_error *err)
 {
@@ -415,13 +423,13 @@ static enum lmn_status insert_batch(struct merge *merge, uint64_t batch, struct 
     if (st == LMN_OK)
         st = lmn__conform_batch(&merge->given, rows, &view, err);
     if (st == LMN_OK && count == (uint64_t)rows->length) {
-        st = lmn__move_insert(&merge->move, &merge->given, &view, err);
+        st = insert_rows(merge, &view, err);
     } else if (st == LMN_OK && count != 0) {
         st = lmn__layout_from_schema(&merge->given.schema, &arena, &layout, err);
         if (st == LMN_OK)
             st = lmn__array_gather(merge->env, layout, &view, index, count, &picked, err);
         if (st == LMN_OK) {
-            st = lmn__move_insert(&merge->move, &merge->given, &picked, err);
+            st = insert_rows(merge, &picked, err);
             picked.release(&picked);
         }
     }

@@ -29,6 +29,8 @@ static enum lmn_status source_values(void *context, const struct ArrowArray *row
     if (st == LMN_OK)
         st = lmn__conform_batch(merge->given, &picked, &view, err);
     if (st == LMN_OK)
+        st = lmn__conform_check_values(merge->given, &view, err);
+    if (st == LMN_OK)
         st = lmn__array_compose(env, count, merge->set.count, values_out, err);
     for (uint32_t i = 0; st == LMN_OK && i < merge->set.count; i++)
         ArrowArrayMove(view.children[merge->child[i]], values_out->children[i]);

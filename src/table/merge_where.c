@@ -234,6 +234,8 @@ static enum lmn_status join_columns(const struct lmn__merge_rows *merge,
     enum lmn_status st = lmn__conform_batch(merge->given, source, &view, err);
 
     if (st == LMN_OK)
+        st = lmn__conform_check_values(merge->given, &view, err);
+    if (st == LMN_OK)
         st = lmn__adopt_new(merge->env, 1, whole->column_count, false, rows_out, err);
     for (uint32_t i = 0; st == LMN_OK && i < whole->column_count; i++) {
         int64_t number = given_number(merge->given, whole->column[i]);

@@ -86,8 +86,11 @@ static enum lmn_status check(const struct path *parent, const struct ArrowSchema
     if (!has_format(schema, "+s"))
         return LMN_OK;
     for (uint64_t i = first; lmn__view_validity(array) != NULL && i < first + count; i++) {
-        if (lmn__view_is_null(array, i))
-            return refuse(&path, err);
+        if (!lmn__view_is_null(array, i))
+            continue;
+        /* Columns without nulls are told as such by who writes them. */
+        return parent != NULL || (schema->flags & ARROW_FLAG_NULLABLE) != 0 ? refuse(&path, err)
+                                                                            : LMN_OK;
     }
     for (int64_t i = 0; st == LMN_OK && i < schema->n_children; i++)
         st = check(&path, schema->children[i], array->children[i], (uint64_t)array->offset + first,

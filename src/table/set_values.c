@@ -104,7 +104,7 @@ static enum lmn_status compute(void *context, const struct ArrowArray *rows, con
         if (st == LMN_OK)
             st = lmn__old_version_check(set->manifest, set->projection.arrow.children[i],
                                         values_out->children[i], 0, count, err);
-        if (st != LMN_OK)
+        else
             lmn__fail_within(err, st, "column \"%.100s\"", set->column[i]->name);
     }
     lmn__array_release(&some);

@@ -166,13 +166,14 @@ static enum lmn_status move_batch(struct update *update, struct ArrowArray *batc
 
     /* Every expression sees the row as it was. */
     for (uint32_t i = 0; st == LMN_OK && i < update->count; i++) {
+        const struct ArrowSchema *column = update->schema.children[update->child[i]];
+
         st = lmn__expr_eval(update->value[i], batch, &value[i], err);
         if (st == LMN_OK)
-            st = lmn__old_version_check(update->manifest, update->schema.children[update->child[i]],
-                                        &value[i], 0, (uint64_t)batch->length, err);
-        if (st != LMN_OK)
-            lmn__fail_within(err, st, "column \"%.100s\"",
-                             update->schema.children[update->child[i]]->name);
+            st = lmn__old_version_check(update->manifest, column, &value[i], 0,
+                                        (uint64_t)batch->length, err);
+        else
+            lmn__fail_within(err, st, "column \"%.100s\"", column->name);
     }
     if (st == LMN_OK)
         st = lmn__conform_batch(&update->conform, batch, &view, err);

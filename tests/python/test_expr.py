@@ -695,7 +695,13 @@ BAD_ITEMS = {
     ],
     "-129 is no value of type int8 where l is [null, -129], ": [[], [None, -129]],
     "'one' is no value of type int8 where l is ['1', 'one', 'two'], ": [["1"], ["1", "one", "two"]],
-    f"'{'y' * 98}": [["y" * 1000]],
+    f"'{'y' * 90}...' is no value of type int8 where l is ['1', '2', ...], ": [
+        ["1", "2", "y" * 1000]
+    ],
+    f"'{'é' * 45}...' is no value of type int8 where l is ['{'é' * 45}...'], ": [["é" * 50]],
+    f"'y{'é' * 44}...' is no value of type int8 where l is ['y{'é' * 44}...'], ": [
+        ["y" + "é" * 50]
+    ],
     "400 is no value of type int8 where l is [...], ": [[[1], None], [[2], [3, 400]]],
 }
 
@@ -719,8 +725,26 @@ def test_errors_of_types_name_the_columns():
         ("info.w < 'q'", "'q' is no value of type int64 (info.w is int64), at character 10"),
         ("array_has(l, 'x')", "'x' is no value of type int64 (l is list), at character 14"),
         ("n + s > 1", "there is no int64 + string (n is int64, s is string), at character 3"),
+        ("n = '" + "é" * 300 + "'", f"'{'é' * 45}...' is no value of type int64 (n is int64), "),
         ("s in (1, 2)", "cannot compare string and int64 without a cast (s is string), at "),
     ):
         with pytest.raises(leman.InvalidError) as error:
             leman.evaluate(text, rows)
         assert message in str(error.value)
+
+
+def test_errors_of_terms_that_stand_in_many_places():
+    """nullif(x, 3) has x twice, and so on."""
+    text = "n"
+    for _ in range(100):
+        text = f"nullif({text}, 3)"
+    with pytest.raises(leman.InvalidError, match=r"'x' is no value of type int64 \(n is int64\)"):
+        leman.evaluate(f"{text} = 'x'", pa.record_batch({"n": [1]}))
+
+
+def test_errors_do_not_show_hidden_columns(tmp_path):
+    table = leman.create(tmp_path / "rows.lance", {"n": [1]})
+    table.add_columns({"twice": leman.udf(lambda n: 2 * n, data_type=pa.int64())})
+    with pytest.raises(leman.InvalidError, match="without a cast") as error:
+        table.count_rows("leman_state('twice') = n")
+    assert "_leman" not in str(error.value) and "n is int64" in str(error.value)

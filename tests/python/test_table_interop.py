@@ -368,6 +368,66 @@ def test_what_version_2_0_cannot_hold(name, tmp_path):
     assert mine.equals(lance.dataset(path).to_table(mine.column_names))
 
 
+def test_null_structs_that_are_not_written(tmp_path):
+    """Rows of a source that are skipped, or delete others, may have them."""
+    path = str(tmp_path / "t.lance")
+    ours = make_old(path)
+    source = pa.Table.from_pylist(
+        [{"id": 1} | NULL_STRUCT, {"id": 100, "s": {"a": 1}, "places": []}], OLD
+    )
+    skips = ours.merge_insert("id").when_not_matched_insert_all()
+    assert skips.execute(source).inserted == 1
+    updates = ours.merge_insert("id").when_matched_update_all("target.id > 50")
+    assert updates.when_not_matched_insert_all().execute(source).updated == 1
+    deletes = ours.merge_insert("id").when_matched_delete().when_not_matched_insert_all()
+    assert deletes.execute(source).deleted == 2
+    none = OLD.empty_table().select(["id"])
+    ours.append(none)
+    ours.append_from([none])
+    ours.add_columns({"kept": "s"})
+    lance.dataset(path).optimize.compact_files()
+    assert len(check(path)) == 49
+
+
+def test_null_structs_of_pylance_in_version_2_0(tmp_path):
+    """It leaves out columns and adds some of nulls; what is there is widened and moved."""
+    path = str(tmp_path / "t.lance")
+    narrow = pa.struct([("a", pa.int32())])
+    rows = pa.table({"id": [1, 2], "s": pa.array([{"a": 1}, {"a": 2}], narrow)})
+    lance.write_dataset(rows, path, data_storage_version="2.0")
+    lance.write_dataset(pa.table({"id": [3]}), path, mode="append")
+    lance.dataset(path).add_columns(pa.schema([("size", narrow)]))
+    ours = leman.open(path)
+    for column in ("s.a", "size.a"):
+        ours.alter_columns({"path": column, "data_type": pa.float64()})
+    check(path)
+    ours.update("id = 3", {"id": "id + 1"})
+    ours.upsert({"id": [2], "s": [{"a": 5.0}]}, on="id")
+    expected = [{"a": 1}, {"a": 5}, None]
+    assert [row["s"] for row in by_id(check(path))] == expected
+    ours.compact()
+    ours.upgrade()
+    assert [row["s"] for row in by_id(check(path))] == expected
+
+
+def test_structs_without_nulls_in_version_2_0(tmp_path):
+    path = str(tmp_path / "t.lance")
+    schema = pa.schema([OLD.field("id"), OLD.field("s").with_nullable(False)])
+    rows = old_rows(range(5)).select(["id", "s"]).cast(schema)
+    lance.write_dataset(rows, path, data_storage_version="2.0")
+    nulls = pa.Table.from_pylist([{"id": 1, "s": None}], OLD).select(["id", "s"])
+    ours = leman.open(path)
+    for change in (
+        lambda: ours.append(nulls),
+        lambda: ours.upsert(nulls, on="id"),
+        lambda: ours.update(None, {"s": "null"}),
+    ):
+        with pytest.raises(leman.InvalidError, match='"s" is declared to have no nulls'):
+            change()
+    with pytest.raises(leman.UnsupportedError, match="need file version 2.2.*an earlier version"):
+        ours.add_columns(pa.schema([("m", pa.map_(pa.string(), pa.string()))]))
+
+
 def test_structs_set_in_place_in_version_2_0(tmp_path):
     """Rows that are large get other structs where they are; null ones are refused there, too."""
     path = str(tmp_path / "t.lance")

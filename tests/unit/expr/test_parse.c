@@ -85,8 +85,10 @@ static void test_parse__binding_errors_name_the_place(void **state)
         "array_has(items, 'x')",
         "'x' is no value of type int32 (items is list), at character 18",
         "greatest(i64, info.width, s) = d",
-        "cannot compare int64 and string without a cast (i64 is int64, info.width is int16, s is "
-        "string), at character 1",
+        "cannot compare int64 and string without a cast (s is string, i64 is int64, info.width "
+        "is int16), at character 1",
+        "i64 in (u64, f32, f64, info.width, flag, s)",
+        "(flag is boolean, i64 is int64, ",
         "flag = 1",
         "cannot compare boolean and int64",
         "i64 and flag",
