@@ -6,7 +6,7 @@
 #include "base/math.h"
 #include "codec/encode.h"
 
-enum { VERSION = 1, HEAD_BYTES = 12 };
+enum { VERSION = 1, HEAD_BYTES = 12, END_BYTES = 16 };
 static const char magic[4] = { 'L', 'M', 'N', 'C' };
 
 uint64_t lmn__checksum_of(const uint64_t *hash, uint32_t count)
@@ -31,6 +31,13 @@ void lmn__checksums_put(const struct lmn__tail *tail, struct lmn__buf *out)
         for (uint64_t k = 0; k < tail->column[i].count; k++)
             lmn__buf_put_u64(out, tail->column[i].page[k].checksum);
     }
+    lmn__buf_put_zeros(out, END_BYTES);
+}
+
+void lmn__checksums_put_ends(uint8_t *end, struct lmn__span schema, struct lmn__span rest)
+{
+    lmn__store_u64(end - END_BYTES, lmn__hash64(schema.data, schema.len));
+    lmn__store_u64(end - END_BYTES / 2, lmn__hash64(rest.data, rest.len));
 }
 
 /* Bytes of the global buffer that begins with the magic; .data is NULL when there is none. */
@@ -49,6 +56,10 @@ static enum lmn_status find_buffer(struct lmn_file *file, struct lmn__arena *are
         st = lmn__object_read(&file->object, extent.position, head, sizeof head, err);
         if (st != LMN_OK || memcmp(head, magic, sizeof magic) != 0)
             continue;
+        if (extent.bytes > file->object.bytes)
+            return lmn_fail(err, LMN_E_CORRUPT, "%llu bytes of checksums in a file of %llu",
+                            (unsigned long long)extent.bytes,
+                            (unsigned long long)file->object.bytes);
         data = lmn__arena_alloc(arena, extent.bytes);
         if (data == NULL)
             return lmn__arena_fail(arena, "checksums", err);
@@ -83,6 +94,11 @@ static enum lmn_status parse(struct lmn_file *file, struct lmn__span bytes,
     }
     for (uint64_t i = 0; i < total; i++)
         value[i] = lmn__load_u64(bytes.data + at + i * 8);
+    checksums->has_ends = (bytes.len - at) / 8 - total >= END_BYTES / 8;
+    if (checksums->has_ends) {
+        checksums->schema = lmn__load_u64(bytes.data + at + total * 8);
+        checksums->end = lmn__load_u64(bytes.data + at + total * 8 + 8);
+    }
     checksums->page_count = count;
     checksums->column_count = columns;
     checksums->there = true;
@@ -114,6 +130,30 @@ static enum lmn_status hash_extent(struct lmn_file *file, struct lmn__extent ext
     *hash_out = lmn__hash64(block->data, extent.bytes);
     lmn__block_release(block);
     return LMN_OK;
+}
+
+enum lmn_status lmn__checksums_check_ends(const struct lmn__checksums *checksums,
+                                          struct lmn_file *file, struct lmn_error *err)
+{
+    uint64_t begin = lmn__min_u64(file->footer.column_metadata, file->object.bytes), schema, end;
+    struct lmn__extent rest = { begin, file->object.bytes - begin };
+    enum lmn_status st;
+
+    if (!checksums->has_ends)
+        return LMN_OK;
+    st = hash_extent(file, file->global_extent[0], &schema, err);
+    if (st == LMN_OK)
+        st = hash_extent(file, rest, &end, err);
+    if (st == LMN_OK && schema != checksums->schema)
+        return lmn_fail(err, LMN_E_CORRUPT,
+                        "%.200s: the schema's bytes are not those that were written",
+                        file->object.name);
+    if (st == LMN_OK && end != checksums->end)
+        return lmn_fail(err, LMN_E_CORRUPT,
+                        "%.200s: the descriptions of the columns, at %llu, are not those that were "
+                        "written",
+                        file->object.name, (unsigned long long)begin);
+    return st;
 }
 
 enum lmn_status lmn__checksums_check(const struct lmn__checksums *checksums, struct lmn_file *file,

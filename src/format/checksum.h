@@ -5,8 +5,10 @@
  *
  *     "LMNC"   u32 version (1)   u32 columns   u32 pages of each column
  *     u64 checksum of each page, column by column in the order of rows
+ *     u64 checksum of the schema   u64 checksum of the end of the file; not in every file
  *
- * A page's checksum is the XXH3 of the XXH3s of its buffers.
+ * A page's checksum is the XXH3 of the XXH3s of its buffers. The end of the file goes from the
+ * descriptions of the columns on.
  */
 #ifndef LMN_FORMAT_CHECKSUM_H
 #define LMN_FORMAT_CHECKSUM_H
@@ -16,8 +18,14 @@
 /* The checksum of the `count` buffers of a page, which are hashed one after the other. */
 uint64_t lmn__checksum_of(const uint64_t *hash, uint32_t count);
 
-/* Append the checksums of all pages of a tail; nothing when a page has none. */
+/*
+ * Append the checksums of all pages of a tail, and zeros where those of the schema and of the end
+ * go; nothing when a page has none.
+ */
 void lmn__checksums_put(const struct lmn__tail *tail, struct lmn__buf *out);
+
+/* Fill in those of the schema and of the end, at the end of what lmn__checksums_put() appended. */
+void lmn__checksums_put_ends(uint8_t *end, struct lmn__span schema, struct lmn__span rest);
 
 /* The checksums of a file. */
 struct lmn__checksums {
@@ -25,6 +33,8 @@ struct lmn__checksums {
     uint32_t column_count;
     const uint32_t *page_count; /* of each column */
     const uint64_t **page;      /* of each column */
+    bool has_ends;
+    uint64_t schema, end;
 };
 
 /*
@@ -35,6 +45,11 @@ struct lmn__checksums {
 LMN_MUST_USE enum lmn_status lmn__checksums_read(struct lmn_file *file, struct lmn__arena *arena,
                                                  struct lmn__checksums *checksums_out,
                                                  struct lmn_error *err);
+
+/* Read the schema and the end of the file and compare. LMN_E_CORRUPT as for pages. */
+LMN_MUST_USE enum lmn_status lmn__checksums_check_ends(const struct lmn__checksums *checksums,
+                                                       struct lmn_file *file,
+                                                       struct lmn_error *err);
 
 /*
  * Read the bytes of a page and compare.

@@ -214,5 +214,13 @@ enum lmn_status lmn__tail_encode(struct lmn__tail *tail, uint64_t row_count, uin
     }
     lmn__footer_encode(&footer, bytes);
     lmn__buf_put(out, bytes, sizeof bytes);
+    if (checksum_bytes != 0 && !out->failed) {
+        uint8_t *data = out->data + start;
+        size_t rest = footer.column_metadata - position;
+
+        lmn__checksums_put_ends(data + checksum_start + checksum_bytes,
+                                (struct lmn__span){ data, descriptor_bytes },
+                                (struct lmn__span){ data + rest, out->len - start - rest });
+    }
     return lmn__buf_status(out, "a file's tail", err);
 }

@@ -184,6 +184,8 @@ static enum lmn_status check_pages(struct verify *verify, uint64_t fragment_id,
 
     lmn__arena_init(&arena, verify->env, 0);
     st = judge(verify, fragment_id, lmn__checksums_read(file, &arena, &checksums, err), err);
+    if (st == LMN_OK)
+        st = judge(verify, fragment_id, lmn__checksums_check_ends(&checksums, file, err), err);
     for (uint32_t i = 0; st == LMN_OK && i < file->footer.column_count; i++) {
         const struct lmn__column *column;
         enum lmn_status read = lmn__file_column(file, i, &column, err);

@@ -16,8 +16,10 @@ static void check_sums(struct lmn_file *file)
     struct lmn__arena arena;
 
     lmn__arena_init(&arena, file->env, 0);
-    if (lmn__checksums_read(file, &arena, &checksums, NULL) == LMN_OK && checksums.there)
+    if (lmn__checksums_read(file, &arena, &checksums, NULL) == LMN_OK && checksums.there) {
         (void)!lmn__checksums_check(&checksums, file, 0, 0, NULL);
+        (void)!lmn__checksums_check_ends(&checksums, file, NULL);
+    }
     lmn__arena_deinit(&arena);
 }
 

@@ -179,6 +179,51 @@ static void test_verify__names_a_damaged_file(void **state)
     }
 }
 
+/* The number at `at`, or -`at` bytes before the end. */
+static uint64_t u64_at(struct lmn_store *store, const char *path, int64_t at)
+{
+    static uint8_t bytes[BYTES_MAX];
+    int64_t size = test_store_read(store, path, bytes, sizeof bytes);
+
+    return lmn__load_u64(bytes + (at < 0 ? size + at : at));
+}
+
+/*
+ * Damage byte `at` of a file's schema, or of all from the descriptions of its columns on, and see
+ * it found. False behind the last one.
+ */
+static bool damage_is_found(bool of_schema, int64_t at)
+{
+    struct lmn_store *store = test_store_memory();
+    int64_t globals, from, to;
+    struct entry data;
+    uint8_t byte;
+
+    make(store);
+    data = entry_of(store, "data");
+    globals = (int64_t)u64_at(store, data.path, -24);
+    from = (int64_t)u64_at(store, data.path, of_schema ? globals : -40);
+    to = of_schema ? from + (int64_t)u64_at(store, data.path, globals + 8)
+                   : (int64_t)test_store_read(store, data.path, &byte, 1);
+    if (from + at < to) {
+        rewrite(store, data.path, KEEP_LENGTH, from + at);
+        CHECK(verify(store).findings != 0);
+        CHECK_HAS(finding[0], data.path);
+    }
+    lmn_store_release(store);
+    return from + at < to;
+}
+
+/* Most damage in what describes the columns would decode, as something else. */
+static void test_verify__finds_damage_in_schema_and_descriptions(void **state)
+{
+    (void)state;
+    for (int64_t i = 0; damage_is_found(true, i); i += 11)
+        continue;
+    for (int64_t i = 0; damage_is_found(false, i); i += 11)
+        continue;
+}
+
 /* Damage in a page is found by its checksum, also where the page decodes all the same. */
 static void test_verify__names_column_and_page(void **state)
 {
@@ -324,6 +369,7 @@ int main(void)
         cmocka_unit_test(test_verify__finds_nothing_in_tables_of_others),
         cmocka_unit_test(test_verify__names_a_missing_file_and_goes_on),
         cmocka_unit_test(test_verify__names_a_damaged_file),
+        cmocka_unit_test(test_verify__finds_damage_in_schema_and_descriptions),
         cmocka_unit_test(test_verify__names_column_and_page),
         cmocka_unit_test(test_verify__names_damaged_statistics),
         cmocka_unit_test(test_verify__names_a_damaged_transaction),
