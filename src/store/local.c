@@ -9,7 +9,8 @@
  * the root is synced only where it is made here.
  *
  * `locked.dir` holds the directories that are made sure of; it only grows, by one string per
- * directory written to. One that somebody removed shows as LMN_E_NOT_FOUND and is made again.
+ * directory written to. One that somebody removed shows as LMN_E_NOT_FOUND and is made again, some
+ * times: who could not make a table removes its directories while another makes them.
  */
 #include <string.h>
 
@@ -17,6 +18,8 @@
 #include "os/file.h"
 #include "os/thread.h"
 #include "store/store.h"
+
+enum { DIR_TRIES_MAX = 20 };
 
 struct local_store {
     struct lmn_store base; /* its name is the root */
@@ -273,11 +276,11 @@ static enum lmn_status local_create(struct lmn_store *store, const char *path,
     st = file_new(store, path, &file, err);
     if (st != LMN_OK)
         return st;
-    for (bool again = false;; again = true) {
-        st = make_sure(store, path, again, err);
+    for (int tries = 1;; tries++) {
+        st = make_sure(store, path, tries > 1, err);
         if (st == LMN_OK)
             st = lmn__file_open(file->path, LMN__FILE_CREATE, &file->os, err);
-        if (st != LMN_E_NOT_FOUND || again)
+        if (st != LMN_E_NOT_FOUND || tries == DIR_TRIES_MAX)
             break;
     }
     if (st != LMN_OK) {
@@ -339,11 +342,11 @@ static enum lmn_status name_again(struct lmn_store *store, const char *from, con
 
     if (st == LMN_OK)
         st = file_path(store, to, &whole_to, err);
-    for (bool again = false; st == LMN_OK; again = true) {
-        st = make_sure(store, to, again, err);
+    for (int tries = 1; st == LMN_OK; tries++) {
+        st = make_sure(store, to, tries > 1, err);
         if (st == LMN_OK)
             st = step(whole_from, whole_to, err);
-        if (st != LMN_E_NOT_FOUND || again)
+        if (st != LMN_E_NOT_FOUND || tries == DIR_TRIES_MAX)
             break;
         st = LMN_OK;
     }
@@ -389,7 +392,7 @@ static enum lmn_status local_remove_dir(struct lmn_store *store, const char *pat
                                         struct lmn_error *err)
 {
     char *whole;
-    enum lmn_status st = file_path(store, path, &whole, err);
+    enum lmn_status st = dir_path(store, path, &whole, err);
 
     if (st == LMN_OK)
         st = lmn__dir_remove(whole, err);

@@ -395,19 +395,20 @@ static enum lmn_status memory_remove_dir(struct lmn_store *store, const char *pa
                                          struct lmn_error *err)
 {
     struct memory_store *memory = (struct memory_store *)store;
+    bool is_root = path[0] == '\0'; /* it has no name, and stays */
     const struct name *name;
-    enum lmn_status st = lmn__store_check_path(store, path, err);
+    enum lmn_status st = is_root ? LMN_OK : lmn__store_check_path(store, path, err);
 
     if (st != LMN_OK)
         return st;
     lmn__mutex_lock(&memory->mutex);
     name = find_name_locked(memory, path);
-    if (name == NULL || name->inode != NULL)
+    if (!is_root && (name == NULL || name->inode != NULL))
         st = lmn_fail(err, LMN_E_NOT_FOUND, "cannot remove %s/%s: there is no such directory",
                       store->name, path);
-    else if (!is_empty_locked(memory, path))
+    else if (is_root ? memory->locked.name_count != 0 : !is_empty_locked(memory, path))
         st = lmn_fail(err, LMN_E_IO, "cannot remove %s/%s: it is not empty", store->name, path);
-    else
+    else if (!is_root)
         erase_locked(memory, path);
     lmn__mutex_unlock(&memory->mutex);
     return st;

@@ -105,7 +105,7 @@ struct lmn__store_ops {
                             struct lmn_error *err);
     /* Take a name away; who has the file open goes on. LMN_E_NOT_FOUND when it is not there. */
     enum lmn_status (*remove)(struct lmn_store *store, const char *path, struct lmn_error *err);
-    /* Take an empty directory away. LMN_E_NOT_FOUND when it is not there. */
+    /* Take an empty directory away; "" is the root. LMN_E_NOT_FOUND when it is not there. */
     enum lmn_status (*remove_dir)(struct lmn_store *store, const char *path, struct lmn_error *err);
     /* Make the entries of a directory durable; "" is the root. LMN_E_NOT_FOUND as above. */
     enum lmn_status (*sync_dir)(struct lmn_store *store, const char *path, struct lmn_error *err);

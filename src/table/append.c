@@ -132,6 +132,22 @@ static enum lmn_status make_table(struct lmn_store *store, struct ArrowArrayStre
     return st;
 }
 
+static bool is_there(struct lmn_store *store)
+{
+    return store->ops->dir_stamp != NULL && store->ops->dir_stamp(store, "") != 0;
+}
+
+/* What is left of a table that was not made, unless others have put something into it. */
+static void remove_dirs(struct lmn_store *store, bool was_there)
+{
+    static const char *const dir[] = { "data", "_transactions", "_versions" };
+
+    for (size_t i = 0; i < sizeof dir / sizeof dir[0]; i++)
+        (void)store->ops->remove_dir(store, dir[i], NULL);
+    if (!was_there)
+        (void)store->ops->remove_dir(store, "", NULL);
+}
+
 enum lmn_status lmn__load_create(struct lmn_store *store, struct ArrowArrayStream *stream,
                                  const struct lmn_write_options *options, const char *begun,
                                  struct lmn_table **table_out, struct lmn_error *err)
@@ -139,7 +155,7 @@ enum lmn_status lmn__load_create(struct lmn_store *store, struct ArrowArrayStrea
     const struct lmn__load_note note = { .begun = begun };
     struct made made = { .change.note = begun != NULL ? &note : NULL };
     uint64_t version;
-    bool plain;
+    bool plain, was_there = is_there(store);
     enum lmn_status st;
 
     *table_out = NULL;
@@ -154,6 +170,8 @@ enum lmn_status lmn__load_create(struct lmn_store *store, struct ArrowArrayStrea
         if (st != LMN_OK && !made.change.may_stand)
             lmn__fragments_remove(store, made.change.added, made.change.added_count);
     }
+    if (st != LMN_OK && st != LMN_E_EXISTS && !made.change.may_stand)
+        remove_dirs(store, was_there);
     lmn__arena_deinit(&made.arena);
     stream->release(stream);
     return st;

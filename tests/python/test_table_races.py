@@ -182,3 +182,43 @@ def test_an_append_fits_columns_that_others_change(tmp_path, meanwhile, row):
     table = append_while(str(tmp_path / "t.lance"), meanwhile)
     assert table.to_arrow().to_pylist()[-1] == row
     assert len(table) == 3
+
+
+FAILING = """
+import sys
+import leman, pyarrow as pa
+
+def rows():
+    yield pa.record_batch({"id": [1]})
+    raise RuntimeError("no more")
+
+print("ready", flush=True)
+failed = 0
+while True:
+    try:
+        leman.create(sys.argv[1], rows())
+    except RuntimeError:
+        failed += 1
+        if failed == 10:
+            print("failed", flush=True)
+    except leman.ExistsError:
+        pass
+"""
+
+
+def test_a_create_that_fails_does_not_disturb_another(tmp_path):
+    """The one removes the folders of which the other has just made sure."""
+    path = tmp_path / "t.lance"
+    failing = subprocess.Popen(
+        [sys.executable, "-c", FAILING, str(path)], stdout=subprocess.PIPE, text=True
+    )
+    try:
+        assert failing.stdout.readline() == "ready\n"
+        for i in range(100):
+            table = leman.create(path, {"id": [i]})
+            assert table.to_arrow().to_pylist() == [{"id": i}]
+            path.rename(tmp_path / f"{i}.lance")
+        assert failing.stdout.readline() == "failed\n"
+    finally:
+        failing.kill()
+        failing.communicate()

@@ -465,6 +465,14 @@ void test_store__remove_dir_takes_empty_ones(void **state)
     test_store_write(store, "d/a", "three", 5);
     CHECK(test_store_holds(store, "d/a", "three"));
     CHECK(test_store_holds(store, "d-e", "two"));
+    check_remove_dir(store, "", LMN_E_IO);
+    check_remove(store, "d-e", LMN_OK);
+    check_remove(store, "d/a", LMN_OK);
+    check_remove_dir(store, "", LMN_E_IO);
+    check_remove_dir(store, "d", LMN_OK);
+    check_remove_dir(store, "", LMN_OK);
+    test_store_write(store, "d/a", "four", 4);
+    CHECK(test_store_holds(store, "d/a", "four"));
 }
 
 void test_store__remove_directory_fails(void **state)

@@ -119,6 +119,31 @@ def test_create__what_is_no_rows_is_refused_by_type(db, data):
     assert db.table_names() == []
 
 
+def test_create__that_fails_leaves_no_folder(db, tmp_path):
+    """LanceDB would list it as a table."""
+
+    def rows():
+        yield pa.RecordBatch.from_pylist(ROWS)
+        raise RuntimeError("the source ends here")
+
+    kept = db.create_table("kept", ROWS)
+    calls = {
+        "source": lambda: db.create_table("t", rows()),
+        "nulls": lambda: db.create_table("t", {"id": [1, None]}, primary_key="id"),
+        "key": lambda: db.create_table("t", ROWS, primary_key="nope"),
+        "there": lambda: db.create_table("kept", rows()),
+    }
+    for call in calls.values():
+        with pytest.raises(Exception, match="source|nulls|nope|already"):
+            call()
+        assert [path.name for path in (tmp_path / "db").iterdir()] == ["kept.lance"]
+    (tmp_path / "db" / "t.lance" / "mine").mkdir(parents=True)
+    with pytest.raises(leman.InvalidError, match="nulls"):
+        calls["nulls"]()
+    assert [path.name for path in (tmp_path / "db" / "t.lance").iterdir()] == ["mine"]
+    assert kept.to_arrow().to_pylist() == ROWS
+
+
 def test_append__columns_may_come_in_any_order_or_not_at_all(db):
     table = db.create_table("t", ROWS, schema=SCHEMA)
     table.append(pa.table({"text": ["x"], "id": pa.array([9], pa.int32())}))
