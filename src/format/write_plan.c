@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "format/write_plan.h"
 
+#include "arrow/nulls.h"
+#include "arrow/schema.h"
 #include "base/error.h"
 #include "base/math.h"
 #include "format/schema_write.h"
@@ -136,6 +138,8 @@ enum lmn_status lmn__write_plan_init(struct lmn__write_plan *plan, struct lmn_en
         st = lmn__schema_from_arrow(schema, plan->encode.minor, &plan->arena, &plan->pb, err);
     if (st == LMN_OK)
         st = lmn__schema_read(&plan->pb, plan->encode.minor, &plan->arena, &plan->schema, err);
+    if (st == LMN_OK)
+        st = lmn__arrow_schema_copy(schema, &plan->schema_given, err);
     plan->column_count = (uint32_t)schema->n_children;
     if (st == LMN_OK)
         st = plan_columns(plan, schema, err);
@@ -146,6 +150,8 @@ enum lmn_status lmn__write_plan_init(struct lmn__write_plan *plan, struct lmn_en
 
 void lmn__write_plan_deinit(struct lmn__write_plan *plan)
 {
+    if (plan->schema_given.release != NULL)
+        plan->schema_given.release(&plan->schema_given);
     lmn__arena_deinit(&plan->arena);
 }
 
@@ -240,6 +246,8 @@ static uint64_t count_nulls(const struct ArrowArray *array)
 enum lmn_status lmn__write_plan_check(const struct lmn__write_plan *plan,
                                       const struct ArrowArray *batch, struct lmn_error *err)
 {
+    char path[LMN__NULL_PATH_BYTES];
+
     if (batch->n_children != plan->column_count)
         return lmn_fail(err, LMN_E_INVALID, "a batch of %lld columns in a file of %u",
                         (long long)batch->n_children, plan->column_count);
@@ -256,6 +264,10 @@ enum lmn_status lmn__write_plan_check(const struct lmn__write_plan *plan,
             return lmn_fail(err, LMN_E_INVALID,
                             "column \"%.100s\" is declared to have no nulls, and has %llu",
                             plan->column_name[i], (unsigned long long)count_nulls(column));
+        if (lmn__nulls_find(plan->schema_given.children[i], column, LMN__NULLS_FORBIDDEN,
+                            (uint64_t)batch->offset, (uint64_t)batch->length, path))
+            return lmn_fail(err, LMN_E_INVALID,
+                            "field \"%.120s\" is declared to have no nulls, and has some", path);
     }
     return LMN_OK;
 }

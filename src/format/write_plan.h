@@ -30,6 +30,7 @@ struct lmn__write_plan {
     uint32_t column_count;       /* of the rows */
     const bool *column_nullable; /* of each */
     const char *const *column_name;
+    struct ArrowSchema schema_given;  /* of the rows */
     const struct lmn__layout *layout; /* of the rows */
     uint32_t leaf_count;
     struct lmn__write_leaf *leaf; /* in the order of the file's columns */

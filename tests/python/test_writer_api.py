@@ -9,6 +9,7 @@ import pickle
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
+import lance
 import leman
 import numpy as np
 import pyarrow as pa
@@ -153,6 +154,30 @@ def test_writer__nulls_that_the_schema_forbids_are_refused(path):
     writer.write(pa.table({"n": [1, 2]}))
     writer.finish()
     assert leman.LanceFile(path).num_rows == 2
+
+
+NOT_NULL = pa.field("item", pa.int64(), nullable=False)
+FORBIDDEN_INSIDE = {  # where a null stands, and the values
+    "s.item": pa.StructArray.from_arrays([pa.array([1, None])], fields=[NOT_NULL]),
+    "l.item": pa.ListArray.from_arrays([0, 1, 2], pa.array([1, None]), type=pa.list_(NOT_NULL)),
+}
+
+
+@pytest.mark.parametrize("field", FORBIDDEN_INSIDE)
+def test_writer__nulls_that_the_schema_forbids_inside_are_refused(path, field):
+    values = FORBIDDEN_INSIDE[field]
+    schema = pa.schema([(field[0], values.type)])
+    with leman.FileWriter(path, schema) as writer:
+        with pytest.raises(leman.InvalidError, match=f'"{field}" is declared to have no nulls'):
+            writer.write(pa.table([values], schema=schema))
+        writer.write(pa.table([values[:1]], schema=schema))
+    check_same(leman.LanceFile(path).to_arrow(), pa.table([values[:1]], schema=schema))
+    good = pa.table([values.take(pa.array([0]))], schema=schema)  # pylance looks behind slices
+    lance.write_dataset(good, path.parent / "t.lance")
+    table = leman.open(path.parent / "t.lance")
+    with pytest.raises(leman.InvalidError, match=f'"{field}" is declared to have no nulls'):
+        table.append(pa.table({field[0]: values.to_pylist()}))
+    assert table.count_rows() == 1
 
 
 def test_writer__half_a_batch_cannot_be_finished(path):
