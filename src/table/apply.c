@@ -83,6 +83,15 @@ static bool takes_values(const struct lmn__next *next, const struct lmn__node *t
            (same_path(now, then) || !next->merged);
 }
 
+static bool file_has_node(const struct lmn__pb_fragment *fragment, const struct lmn__node *node)
+{
+    bool has = file_has_field(fragment, node->field->id);
+
+    for (const struct lmn__node *child = node->child; child != NULL && !has; child = child->next)
+        has = file_has_node(fragment, child);
+    return has;
+}
+
 static enum lmn_status check_fragment(const struct lmn__next *next,
                                       const struct lmn__pb_fragment *added, struct lmn_error *err)
 {
@@ -96,6 +105,12 @@ static enum lmn_status check_fragment(const struct lmn__next *next,
             !file_has_field(added, node->field->id))
             return lmn_fail(err, LMN_E_CONFLICT,
                             "column \"%.100s\", which has no nulls, was added since version %llu",
+                            node->name, version);
+        if (next->base->format_minor == 0 && node->kind == LMN__NODE_STRUCT &&
+            node->parent == NULL && !file_has_node(added, node))
+            return lmn_fail(err, LMN_E_CONFLICT,
+                            "column \"%.100s\" was added since version %llu, and a table of file "
+                            "version 2.0 has no place for null structs",
                             node->name, version);
     }
     for (uint32_t i = 0; i < read->node_count; i++) {

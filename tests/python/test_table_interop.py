@@ -449,6 +449,25 @@ def test_structs_set_in_place_in_version_2_0(tmp_path):
     assert check(path)["s"].to_pylist() == [*rows["s"][:201], *[{"a": None}] * 299]
 
 
+def test_struct_added_to_version_2_0_during_an_append(tmp_path):
+    """The rows that come in lack it, and would have null ones."""
+    path = str(tmp_path / "t.lance")
+    lance.write_dataset(pa.table({"id": [0, 1]}), path, data_storage_version="2.0")
+
+    def rows():
+        yield pa.record_batch({"id": [2]})
+        lance.dataset(path).add_columns({"s": "named_struct('a', id)"})
+
+    ours = leman.open(path)
+    with pytest.raises(leman.ConflictError, match='column "s" was added since version 1'):
+        ours.append(rows())
+    assert check(path)["s"].to_pylist() == [{"a": 0}, {"a": 1}]
+    ours.refresh()
+    ours.append([{"id": 2, "s": {"a": 2}}])
+    lance.dataset(path).optimize.compact_files()
+    assert len(check(path)) == 3
+
+
 def test_lancedb_goes_on_with_a_table_of_version_2_0(tmp_path):
     import lancedb
 
