@@ -3,6 +3,7 @@
 
 #include "arrow/schema.h"
 #include "base/error.h"
+#include "base/math.h"
 #include "format/projection.h"
 #include "format/schema_write.h"
 
@@ -140,6 +141,20 @@ enum lmn_status lmn__fields_check_names(const struct ArrowSchema *schema, struct
     return st;
 }
 
+static bool is_no_key(struct lmn__span type)
+{
+    static const char *const no[] = { "struct", "list", "large_list", "fixed_size_list",
+                                      "map",    "null", "blob" };
+
+    for (size_t i = 0; i < sizeof no / sizeof no[0]; i++) {
+        size_t len = strlen(no[i]);
+
+        if (type.len >= len && memcmp(type.data, no[i], len) == 0)
+            return true;
+    }
+    return false;
+}
+
 enum lmn_status lmn__fields_set_key(struct lmn__pb_schema *pb, const char *const *name,
                                     uint32_t count, struct lmn_error *err)
 {
@@ -156,6 +171,12 @@ enum lmn_status lmn__fields_set_key(struct lmn__pb_schema *pb, const char *const
         for (size_t k = 0; k < pb->fields.count; k++) {
             if (field[k].parent_id != -1 || !lmn__span_equal(field[k].name, name[i]))
                 continue;
+            if (is_no_key(field[k].logical_type))
+                return lmn_fail(err, LMN_E_UNSUPPORTED,
+                                "primary key: column \"%.100s\" is of type %.*s, by which rows are "
+                                "not told apart",
+                                name[i], (int)lmn__min_u64(field[k].logical_type.len, 40),
+                                (const char *)field[k].logical_type.data);
             field[k].primary_key = true;
             field[k].nullable = false; /* as Lance wants it of keys, in every schema it writes */
             field[k].primary_key_position = i + 1;

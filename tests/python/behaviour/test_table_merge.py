@@ -36,6 +36,21 @@ def test_primary_key__of_a_column_that_is_not_there(tmp_path):
         leman.create(tmp_path / "t", {"a": [1]}, primary_key="nope")
 
 
+NO_KEYS = {
+    "struct": [{"x": 1}],
+    "list": [[1]],
+    "fixed_size_list": pa.array([[1]], pa.list_(pa.int8(), 1)),
+    "null": [None],
+}
+
+
+@pytest.mark.parametrize("kind", NO_KEYS)
+def test_primary_key__of_a_type_that_does_not_tell_rows_apart(tmp_path, kind):
+    with pytest.raises(leman.UnsupportedError, match=f'primary key: column "a" is of type {kind}'):
+        leman.create(tmp_path / "t", pa.table({"a": NO_KEYS[kind]}), primary_key="a")
+    assert not (tmp_path / "t").exists()
+
+
 def test_insert__new_keys(table):
     result = table.insert([{"id": 4, "text": "d", "n": 40}])
     assert result == leman.MergeResult(inserted=1, updated=0, deleted=0, skipped=0)
