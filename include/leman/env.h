@@ -41,7 +41,9 @@ struct lmn_env_options {
     uint64_t data_bytes_max;               /* limit of all live data buffers; default: 3/4 of RAM */
     uint64_t idle_bytes_max;               /* data buffers kept for reuse; default 256 MiB */
     uint64_t metadata_bytes_max;           /* limit of one file's parsed metadata; default 1 GiB */
-    uint32_t threads;                      /* default of scans and writers; 0: one per processor */
+    uint64_t source_bytes_max; /* rows to merge or join that stay in memory, others go into a file
+                                  of the table's for that time; default 256 MiB */
+    uint32_t threads;          /* default of scans and writers; 0: one per processor */
 };
 
 struct lmn_env;

@@ -6,7 +6,11 @@
 #include "base/math.h"
 #include "base/pool.h"
 
-enum { IDLE_BYTES_DEFAULT = 256 << 20, METADATA_BYTES_DEFAULT = 1 << 30 };
+enum {
+    IDLE_BYTES_DEFAULT = 256 << 20,
+    METADATA_BYTES_DEFAULT = 1 << 30,
+    SOURCE_BYTES_DEFAULT = 256 << 20
+};
 
 static void *heap_alloc(void *self, size_t bytes)
 {
@@ -42,6 +46,8 @@ enum lmn_status lmn__env_init(struct lmn_env *env, const struct lmn_env_options 
     env->threads = options->threads != 0 ? options->threads : defaults->processor_count;
     env->metadata_bytes_max = options->metadata_bytes_max != 0 ? options->metadata_bytes_max
                                                                : METADATA_BYTES_DEFAULT;
+    env->source_bytes_max = options->source_bytes_max != 0 ? options->source_bytes_max
+                                                           : SOURCE_BYTES_DEFAULT;
     pool.allocator = env->allocator;
     pool.region_map = defaults->region_map;
     pool.region_unmap = defaults->region_unmap;
@@ -70,6 +76,7 @@ enum lmn_status lmn__env_new_placed(const struct lmn_env *base, const struct lmn
         return lmn__no_memory(err, "an environment", sizeof *env);
     *env = (struct lmn_env){ .allocator = *heap,
                              .metadata_bytes_max = base->metadata_bytes_max,
+                             .source_bytes_max = base->source_bytes_max,
                              .threads = base->threads };
     atomic_init(&env->reference_count, 1);
     st = lmn__pool_new_placed(base->pool, memory, &env->pool, err);

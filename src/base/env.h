@@ -20,6 +20,7 @@ struct lmn_env {
     struct lmn_allocator allocator;
     struct lmn__pool *pool; /* counted apart: buffers outlive their environment */
     uint64_t metadata_bytes_max;
+    uint64_t source_bytes_max;
     uint32_t threads;
 };
 

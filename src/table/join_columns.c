@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * By key, the stream is read into memory and indexed; every attempt looks the table's keys up. By
+ * By key, the stream is read first and its keys are indexed; every attempt looks the table's up. By
  * position it is read along with the table's rows, once: an attempt that is made again has the
  * files of the fragments it has seen, and conflicts when there are others.
  */
@@ -15,6 +15,7 @@
 #include "table/join_source.h"
 #include "table/key_index.h"
 #include "table/old_version.h"
+#include "table/spool.h"
 #include "table/table_fields.h"
 
 /* What lmn_table_join_columns() was asked for, with what is kept from attempt to attempt. */
@@ -25,15 +26,20 @@ struct join {
     uint32_t on_count;
     struct lmn__join_source source;
     struct lmn__fill fill;
-    struct ArrowArray *batch; /* by key: all; by position: those that rows are taken from */
+    uint32_t attempts;
+
+    /* by key */
+    struct lmn__spool spool;
+    struct lmn__key_index *index;
+    struct ArrowArray null_row; /* of all children of the stream */
+
+    /* by position */
+    struct ArrowArray *batch; /* that rows are taken from */
     uint64_t *first;          /* number of the first row of each */
     uint64_t batch_count, batch_room;
     uint64_t row_count; /* of the stream, so far */
-    uint64_t taken;     /* by position: of them */
+    uint64_t taken;     /* of them */
     bool over;          /* the stream is at its end */
-    uint32_t attempts;
-    struct lmn__key_index *index; /* by key */
-    struct ArrowArray null_row;   /* of all children of the stream */
 };
 
 static enum lmn_status add_room(struct join *join, struct lmn_error *err)
@@ -44,7 +50,6 @@ static enum lmn_status add_room(struct join *join, struct lmn_error *err)
 
     if (join->batch_count < join->batch_room)
         return LMN_OK;
-    /* The index borrows children of batches, which stay where they are. */
     batch = lmn__realloc(join->env, join->batch, room * sizeof *batch);
     if (batch != NULL)
         join->batch = batch;
@@ -81,18 +86,33 @@ static enum lmn_status read_batch(struct join *join, struct lmn_error *err)
     return st;
 }
 
+static enum lmn_status read_all(struct join *join, struct lmn_error *err)
+{
+    struct lmn__join_source *source = &join->source;
+    struct lmn__spool *spool = &join->spool;
+    struct ArrowArray batch;
+    enum lmn_status st = lmn__spool_init(spool, join->table->store, &source->plain.schema,
+                                         source->key, source->key_count, err);
+
+    while (st == LMN_OK && (st = lmn__join_source_next(source, &batch, err)) == LMN_OK &&
+           batch.release != NULL) {
+        st = lmn__spool_add(spool, &batch, err);
+        if (st != LMN_OK)
+            batch.release(&batch);
+    }
+    return st == LMN_OK ? lmn__spool_end(spool, err) : st;
+}
+
 static enum lmn_status index_stream(struct join *join, struct lmn_error *err)
 {
-    enum lmn_status st = lmn__key_index_new(join->env, &join->source.plain.schema, join->source.key,
-                                            join->source.key_count, &join->index, err);
+    const struct lmn__spool *spool = &join->spool;
+    enum lmn_status st = read_all(join, err);
 
-    while (st == LMN_OK && !join->over) {
-        uint64_t count = join->batch_count;
-
-        st = read_batch(join, err);
-        if (st == LMN_OK && join->batch_count != count)
-            st = lmn__key_index_add(join->index, &join->batch[count], join->source.key, err);
-    }
+    if (st == LMN_OK)
+        st = lmn__key_index_new(join->env, spool->schema, spool->key, spool->key_count,
+                                &join->index, err);
+    for (uint64_t i = 0; st == LMN_OK && i < spool->batch_count; i++)
+        st = lmn__key_index_add(join->index, &spool->batch[i], spool->batch_key, err);
     return st;
 }
 
@@ -107,60 +127,59 @@ static enum lmn_status make_null_row(struct join *join, struct lmn_error *err)
     return st;
 }
 
-/* The batch that holds a row of the stream. */
-static uint64_t batch_of(const struct join *join, uint64_t row)
-{
-    uint64_t low = 0, high = join->batch_count;
-
-    while (high - low > 1) {
-        uint64_t middle = low + (high - low) / 2;
-
-        if (join->first[middle] <= row)
-            low = middle;
-        else
-            high = middle;
-    }
-    return low;
-}
-
-/* Columns of the stream's rows row[i]; turns row[] into indices. */
-static enum lmn_status gather(struct join *join, uint64_t *row, uint64_t count,
-                              struct ArrowArray *columns_out, struct lmn_error *err)
+/*
+ * Columns of the stream's rows: row index[i] of from[part[i]], each of which has all of them.
+ * `part` may be NULL when there is one.
+ */
+static enum lmn_status gather(const struct join *join, const struct ArrowArray *const *from,
+                              uint32_t from_count, const uint32_t *part, const uint64_t *index,
+                              uint64_t count, struct ArrowArray *columns_out, struct lmn_error *err)
 {
     const struct lmn__join_source *source = &join->source;
-    uint64_t from_count = join->batch_count + 1;
-    const struct ArrowArray **from = lmn__calloc(join->env, from_count, sizeof *from);
-    uint32_t *part = lmn__calloc(join->env, count, sizeof *part);
-    enum lmn_status st = LMN_OK;
+    const struct ArrowArray **column = lmn__calloc(join->env, from_count, sizeof *column);
+    enum lmn_status st = column != NULL ? lmn__array_compose(join->env, count, source->column_count,
+                                                             columns_out, err)
+                                        : lmn__no_memory(err, "a list of columns", from_count);
 
-    if (from == NULL || part == NULL)
-        st = lmn__no_memory(err, "a list of rows", count * sizeof *part);
-    for (uint64_t i = 0, at = 0; st == LMN_OK && i < count; i++) {
-        if (row[i] == LMN__NO_ROW) {
-            row[i] = 0;
-            continue;
-        }
-        if (row[i] < join->first[at] ||
-            row[i] - join->first[at] >= (uint64_t)join->batch[at].length)
-            at = batch_of(join, row[i]);
-        part[i] = (uint32_t)at + 1;
-        row[i] -= join->first[at];
-    }
-    if (st == LMN_OK)
-        st = lmn__array_compose(join->env, count, source->column_count, columns_out, err);
     for (uint32_t c = 0; st == LMN_OK && c < source->column_count; c++) {
         int64_t child = source->column[c];
 
-        from[0] = join->null_row.children[child];
-        for (uint64_t i = 0; i < join->batch_count; i++)
-            from[i + 1] = join->batch[i].children[child];
-        st = lmn__arrays_gather(join->env, source->layout->child[child], from, (uint32_t)from_count,
-                                part, row, count, columns_out->children[c], err);
+        for (uint32_t i = 0; i < from_count; i++)
+            column[i] = from[i]->children[child];
+        st = lmn__arrays_gather(join->env, source->layout->child[child], column, from_count, part,
+                                index, count, columns_out->children[c], err);
         if (st == LMN_OK)
             st = lmn__old_version_check(join->fill.manifest, join->fill.schema->children[c],
                                         columns_out->children[c], 0, count, err);
     }
-    lmn__free(join->env, from);
+    lmn__free(join->env, column);
+    return st;
+}
+
+/* Columns of the rows row[i], nulls for LMN__NO_ROW. Turns row[] into other indices. */
+static enum lmn_status gather_found(struct join *join, uint64_t *row, uint64_t count,
+                                    struct ArrowArray *columns_out, struct lmn_error *err)
+{
+    struct ArrowArray picked = { 0 };
+    const struct ArrowArray *from[] = { &picked, &join->null_row };
+    uint64_t *found = lmn__calloc(join->env, count, sizeof *found), found_count = 0;
+    uint32_t *part = lmn__calloc(join->env, count, sizeof *part);
+    enum lmn_status st = LMN_OK;
+
+    if (found == NULL || part == NULL)
+        st = lmn__no_memory(err, "a list of rows", count * sizeof *found);
+    for (uint64_t i = 0; st == LMN_OK && i < count; i++) {
+        part[i] = row[i] == LMN__NO_ROW;
+        if (part[i] == 0)
+            found[found_count++] = row[i];
+        row[i] = part[i] == 0 ? found_count - 1 : 0;
+    }
+    if (st == LMN_OK)
+        st = lmn__spool_pick(&join->spool, found, found_count, &picked, err);
+    if (st == LMN_OK)
+        st = gather(join, from, 2, part, row, count, columns_out, err);
+    lmn__array_release(&picked);
+    lmn__free(join->env, found);
     lmn__free(join->env, part);
     return st;
 }
@@ -182,9 +201,36 @@ static enum lmn_status fill_by_key(void *context, struct ArrowArray *rows,
     if (st == LMN_OK)
         st = lmn__key_index_find(join->index, rows, column, row, err);
     if (st == LMN_OK)
-        st = gather(join, row, count, columns_out, err);
+        st = gather_found(join, row, count, columns_out, err);
     lmn__free(join->env, row);
     lmn__free(join->env, column);
+    return st;
+}
+
+/* Columns of the next `count` rows of the batches. */
+static enum lmn_status gather_next(struct join *join, uint64_t count,
+                                   struct ArrowArray *columns_out, struct lmn_error *err)
+{
+    const struct ArrowArray **from = lmn__calloc(join->env, join->batch_count, sizeof *from);
+    uint64_t *index = lmn__calloc(join->env, count, sizeof *index);
+    uint32_t *part = lmn__calloc(join->env, count, sizeof *part), at = 0;
+    enum lmn_status st = LMN_OK;
+
+    if (from == NULL || index == NULL || part == NULL)
+        st = lmn__no_memory(err, "a list of rows", count * sizeof *index);
+    for (uint64_t i = 0; st == LMN_OK && i < join->batch_count; i++)
+        from[i] = &join->batch[i];
+    for (uint64_t i = 0; st == LMN_OK && i < count; i++) {
+        while (join->taken + i - join->first[at] >= (uint64_t)join->batch[at].length)
+            at++;
+        part[i] = at;
+        index[i] = join->taken + i - join->first[at];
+    }
+    if (st == LMN_OK)
+        st = gather(join, from, (uint32_t)join->batch_count, part, index, count, columns_out, err);
+    lmn__free(join->env, from);
+    lmn__free(join->env, index);
+    lmn__free(join->env, part);
     return st;
 }
 
@@ -210,7 +256,7 @@ static enum lmn_status fill_by_position(void *context, struct ArrowArray *rows,
                                         struct ArrowArray *columns_out, struct lmn_error *err)
 {
     struct join *join = context;
-    uint64_t count = (uint64_t)rows->length, *row;
+    uint64_t count = (uint64_t)rows->length;
     enum lmn_status st = LMN_OK;
 
     if (join->attempts > 1)
@@ -219,20 +265,15 @@ static enum lmn_status fill_by_position(void *context, struct ArrowArray *rows,
     while (st == LMN_OK && !join->over && join->row_count - join->taken < count)
         st = read_batch(join, err);
     if (st == LMN_OK && join->row_count - join->taken < count)
-        return lmn_fail(err, LMN_E_INVALID, "the stream has %llu rows, fewer than the table",
-                        (unsigned long long)join->row_count);
+        st = lmn_fail(err, LMN_E_INVALID, "the stream has %llu rows, fewer than the table",
+                      (unsigned long long)join->row_count);
+    if (st == LMN_OK)
+        st = gather_next(join, count, columns_out, err);
     if (st != LMN_OK)
         return st;
-    row = lmn__calloc(join->env, count, sizeof *row);
-    if (row == NULL)
-        return lmn__no_memory(err, "a list of rows", count * sizeof *row);
-    for (uint64_t i = 0; i < count; i++)
-        row[i] = join->taken + i;
-    st = gather(join, row, count, columns_out, err);
-    lmn__free(join->env, row);
     join->taken += count;
     drop_taken(join);
-    return st;
+    return LMN_OK;
 }
 
 /* By position, the stream and the table end together. */
@@ -321,6 +362,7 @@ static void join_deinit(struct join *join)
 {
     lmn__fill_deinit(&join->fill);
     lmn__key_index_free(join->index);
+    lmn__spool_deinit(&join->spool);
     for (uint64_t i = 0; i < join->batch_count; i++)
         join->batch[i].release(&join->batch[i]);
     lmn__free(join->env, join->batch);
@@ -338,7 +380,8 @@ enum lmn_status lmn_table_join_columns(struct lmn_table *table, struct ArrowArra
 
     if (st == LMN_OK) {
         lmn__fill_init(&join.fill, table);
-        st = make_null_row(&join, err);
+        if (on_count != 0)
+            st = make_null_row(&join, err);
         if (st == LMN_OK && on_count != 0)
             st = index_stream(&join, err);
         if (st == LMN_OK)

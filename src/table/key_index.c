@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "arrow/schema.h"
 #include "arrow/view.h"
 #include "base/error.h"
 #include "base/hash.h"
@@ -56,6 +57,18 @@ struct lmn__key_index {
     uint64_t *hash; /* of one batch */
     uint64_t hash_room;
 };
+
+enum lmn_status lmn__key_columns(const struct ArrowSchema *schema, const char *const *on,
+                                 uint32_t count, int64_t *key_out, struct lmn_error *err)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        if (lmn__arrow_child(schema, on[i], &key_out[i]) == NULL)
+            return lmn_fail(err, LMN_E_NOT_FOUND, "key column \"%.100s\" is not in the rows%s",
+                            on[i],
+                            strchr(on[i], '.') != NULL ? "; fields of structs are no keys" : "");
+    }
+    return LMN_OK;
+}
 
 static enum lmn_status init_part(struct lmn__key_index *index, const struct ArrowSchema *type,
                                  struct part *part, struct lmn_error *err)

@@ -17,6 +17,15 @@
 struct lmn__key_index;
 
 /*
+ * Which children of `schema` the columns `on` are; key_out has room for them.
+ *
+ * LMN_E_NOT_FOUND  it has none of that name
+ */
+LMN_MUST_USE enum lmn_status lmn__key_columns(const struct ArrowSchema *schema,
+                                              const char *const *on, uint32_t count,
+                                              int64_t *key_out, struct lmn_error *err);
+
+/*
  * Make an index on keys of the types of `schema`'s children `column`. The caller frees it.
  *
  * LMN_E_UNSUPPORTED  a type that has no equality here: a nested one

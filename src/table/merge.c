@@ -3,7 +3,7 @@
  * A join of a stream to a table by key. The stream is read first and kept: its rows are indexed by
  * key. Then the table's keys are scanned and looked up; every hit is a pair of a source row and a
  * row of the table. At the end the pairs are updated or deleted, and source rows without a pair
- * are inserted. Memory: the stream's rows, and 24 bytes per pair.
+ * are inserted. Memory: the stream's keys, its rows as far as they are few, and 24 bytes per pair.
  *
  * Pairs come in the order of the table's rows and stay in it: what the source does not have is read
  * from the table row by row, and row ids are written as ranges.
@@ -11,7 +11,6 @@
 #include <leman/table_scan.h>
 #include <leman/table_write.h>
 
-#include "arrow/gather.h"
 #include "arrow/producer.h"
 #include "arrow/schema.h"
 #include "arrow/share.h"
@@ -23,8 +22,8 @@
 #include "table/merge_where.h"
 #include "table/move.h"
 
-/* Pairs are updated a few at first, then as many as have this many bytes. */
-enum { PAIRS_FIRST = 8, PAIRS_MAX = 8192, PAIRS_BYTES = 32 << 20 };
+/* Pairs are updated a few at first, then as many as have this many bytes; so are rows inserted. */
+enum { PAIRS_FIRST = 8, PAIRS_MAX = 8192, INSERTED_MAX = 65536, ROWS_BYTES = 32 << 20 };
 
 struct merge {
     struct lmn_table *table;
@@ -43,46 +42,25 @@ struct merge {
     bool sets;                 /* the rows of pairs stay where they are */
     struct lmn__conform given; /* the source's columns as the table wants them */
     struct lmn__key_index *index;
-    int64_t *key;       /* children of the source's batches */
     int64_t *table_key; /* children of the key scan's batches */
     struct lmn__merge_pair *pair;
     uint64_t pair_count, pair_room;
     uint64_t kept_count; /* pairs that the condition has let through */
 };
 
-/* Where the key columns stand among the children of `schema`. */
-static enum lmn_status find_keys(struct merge *merge, const struct ArrowSchema *schema,
-                                 int64_t **key_out, struct lmn_error *err)
-{
-    const struct lmn_merge_options *options = merge->options;
-    int64_t *key = lmn__arena_array(&merge->arena, options->on_count, sizeof *key);
-
-    *key_out = key;
-    if (key == NULL)
-        return lmn__arena_fail(&merge->arena, "keys", err);
-    for (uint32_t i = 0; i < options->on_count; i++) {
-        if (lmn__arrow_child(schema, options->on[i], &key[i]) == NULL)
-            return lmn_fail(
-                err, LMN_E_NOT_FOUND, "key column \"%.100s\" is not in the rows%s", options->on[i],
-                strchr(options->on[i], '.') != NULL ? "; fields of structs are no keys" : "");
-    }
-    return LMN_OK;
-}
-
 static enum lmn_status index_source(struct merge *merge, struct lmn_error *err)
 {
     struct lmn__merge_source *source = &merge->source;
-    enum lmn_status st = find_keys(merge, &source->schema, &merge->key, err);
+    struct lmn__spool *spool = &source->spool;
+    enum lmn_status st = lmn__key_index_new(merge->env, &source->schema, spool->key,
+                                            spool->key_count, &merge->index, err);
 
-    if (st == LMN_OK)
-        st = lmn__key_index_new(merge->env, &source->schema, merge->key, merge->options->on_count,
-                                &merge->index, err);
-    for (uint64_t i = 0; st == LMN_OK && i < source->count; i++)
-        st = lmn__key_index_add(merge->index, &source->batch[i], merge->key, err);
+    for (uint64_t i = 0; st == LMN_OK && i < spool->batch_count; i++)
+        st = lmn__key_index_add(merge->index, &spool->batch[i], spool->batch_key, err);
     if (st != LMN_OK)
         return st;
     lmn__free(merge->env, source->matched);
-    source->matched = lmn__calloc(merge->env, lmn__bits_bytes(source->row_count) + 1, 1);
+    source->matched = lmn__calloc(merge->env, lmn__bits_bytes(spool->row_count) + 1, 1);
     return source->matched != NULL ? LMN_OK : lmn__no_memory(err, "matched rows", 0);
 }
 
@@ -184,14 +162,18 @@ static enum lmn_status match_stream(struct merge *merge, struct ArrowArrayStream
 {
     struct ArrowSchema schema;
     struct ArrowArray batch;
+    const struct lmn_merge_options *options = merge->options;
     uint64_t *row = NULL, room = 0;
     enum lmn_status st = lmn__stream_schema(stream, &schema, err);
 
     if (st != LMN_OK)
         return st;
-    st = find_keys(merge, &schema, &merge->table_key, err);
-    for (uint32_t i = 0; st == LMN_OK && i < merge->options->on_count; i++)
-        st = lmn__arrow_type_check(merge->source.schema.children[merge->key[i]],
+    merge->table_key = lmn__arena_array(&merge->arena, options->on_count, sizeof *merge->table_key);
+    st = merge->table_key != NULL
+             ? lmn__key_columns(&schema, options->on, options->on_count, merge->table_key, err)
+             : lmn__arena_fail(&merge->arena, "keys", err);
+    for (uint32_t i = 0; st == LMN_OK && i < options->on_count; i++)
+        st = lmn__arrow_type_check(merge->source.schema.children[merge->source.spool.key[i]],
                                    schema.children[merge->table_key[i]], err);
     if (st == LMN_OK && orphans != NULL)
         st = lmn__expr_bind_condition(orphans, &schema, NULL, err);
@@ -266,6 +248,12 @@ static enum lmn_status check_where(struct merge *merge, struct lmn_error *err)
 typedef enum lmn_status (*pairs_fn)(struct merge *merge, const struct lmn__merge_pair *pair,
                                     uint64_t count, uint64_t *bytes_out, struct lmn_error *err);
 
+/* How many rows of about so many bytes are worked on at once: 1 to `max`. */
+static uint64_t rows_fitting(uint64_t row_bytes, uint64_t max)
+{
+    return lmn__max_u64(lmn__min_u64(ROWS_BYTES / lmn__max_u64(row_bytes, 1), max), 1);
+}
+
 static enum lmn_status each_pairs(struct merge *merge, pairs_fn fn, struct lmn_error *err)
 {
     uint64_t at_once = PAIRS_FIRST, all = merge->pair_count, bytes;
@@ -276,8 +264,8 @@ static enum lmn_status each_pairs(struct merge *merge, pairs_fn fn, struct lmn_e
 
         st = fn(merge, &merge->pair[i], count, &bytes, err);
         i += count;
-        at_once = bytes != 0 ? PAIRS_BYTES / lmn__div_up(bytes, count) : at_once;
-        at_once = lmn__max_u64(lmn__min_u64(at_once, lmn__min_u64(count * 4, PAIRS_MAX)), 1);
+        if (bytes != 0)
+            at_once = rows_fitting(lmn__div_up(bytes, count), lmn__min_u64(count * 4, PAIRS_MAX));
     }
     return st;
 }
@@ -297,7 +285,7 @@ static enum lmn_status pick_pairs(struct merge *merge, const struct lmn__merge_p
         id[i] = pair[i].id;
         id[count + i] = pair[i].source;
     }
-    st = lmn__merge_source_pick(&merge->source, id + count, count, source_out, err);
+    st = lmn__spool_pick(&merge->source.spool, id + count, count, source_out, err);
     for (uint64_t i = 0; i < count; i++)
         id[count + i] = pair[i].address;
     return st;
@@ -392,62 +380,64 @@ static enum lmn_status delete_pairs(struct merge *merge, struct lmn_error *err)
     return st;
 }
 
-static enum lmn_status insert_rows(struct merge *merge, const struct ArrowArray *rows,
-                                   struct lmn_error *err)
+/* Insert some rows of the source. */
+static enum lmn_status insert_rows(struct merge *merge, const uint64_t *row, uint64_t count,
+                                   uint64_t *bytes_out, struct lmn_error *err)
 {
-    enum lmn_status st = lmn__conform_check_new(&merge->given, rows, err);
+    struct ArrowArray rows, view;
+    enum lmn_status st = lmn__spool_pick(&merge->source.spool, row, count, &rows, err);
 
-    return st == LMN_OK ? lmn__move_insert(&merge->move, &merge->given, rows, err) : st;
+    if (st != LMN_OK)
+        return st;
+    *bytes_out = lmn__array_bytes(&rows, &merge->source.schema);
+    st = lmn__conform_batch(&merge->given, &rows, &view, err);
+    if (st == LMN_OK)
+        st = lmn__conform_check_new(&merge->given, &view, err);
+    if (st == LMN_OK)
+        st = lmn__move_insert(&merge->move, &merge->given, &view, err);
+    rows.release(&rows);
+    return st;
 }
 
-/* Insert the rows of one batch of the source that have no pair. */
-static enum lmn_status insert_batch(struct merge *merge, uint64_t batch, struct lmn_error *err)
+/* Insert the rows of the source that have no pair, as many at once as have ROWS_BYTES. */
+static enum lmn_status insert_all(struct merge *merge, struct lmn_error *err)
 {
-    const struct ArrowArray *rows = &merge->source.batch[batch];
-    uint64_t *index = lmn__calloc(merge->env, (uint64_t)rows->length + 1, sizeof *index);
-    const struct lmn__layout *layout;
-    struct ArrowArray view, picked;
-    struct lmn__arena arena;
-    uint64_t count = 0;
-    enum lmn_status st;
+    const struct lmn__merge_source *source = &merge->source;
+    uint64_t all = source->spool.row_count, bytes;
+    uint64_t at_once = rows_fitting(lmn__spool_row_bytes(&source->spool), INSERTED_MAX);
+    uint64_t count = all - lmn__bits_count(source->matched, 0, all);
+    uint64_t *row = lmn__calloc(merge->env, INSERTED_MAX, sizeof *row);
+    enum lmn_status st = row != NULL ? LMN_OK : lmn__no_memory(err, "a list of rows", 0);
 
-    if (index == NULL)
-        return lmn__no_memory(err, "a batch", 0);
-    for (uint64_t i = 0; i < (uint64_t)rows->length; i++) {
-        if (!lmn__bit_get(merge->source.matched, merge->source.first[batch] + i))
-            index[count++] = i;
-    }
     merge->result.inserted += count;
-    lmn__arena_init(&arena, merge->env, 0);
-    st = count != 0 ? lmn__conform_check_whole(&merge->given, err) : LMN_OK;
-    if (st == LMN_OK)
-        st = lmn__conform_batch(&merge->given, rows, &view, err);
-    if (st == LMN_OK && count == (uint64_t)rows->length) {
-        st = insert_rows(merge, &view, err);
-    } else if (st == LMN_OK && count != 0) {
-        st = lmn__layout_from_schema(&merge->given.schema, &arena, &layout, err);
-        if (st == LMN_OK)
-            st = lmn__array_gather(merge->env, layout, &view, index, count, &picked, err);
-        if (st == LMN_OK) {
-            st = insert_rows(merge, &picked, err);
-            picked.release(&picked);
+    if (st == LMN_OK && count != 0)
+        st = lmn__conform_check_whole(&merge->given, err);
+    for (uint64_t next = 0; st == LMN_OK && next < all;) {
+        for (count = 0; next < all && count < at_once; next++) {
+            if (!lmn__bit_get(source->matched, next))
+                row[count++] = next;
         }
+        if (count == 0)
+            break;
+        st = insert_rows(merge, row, count, &bytes, err);
+        at_once = rows_fitting(lmn__div_up(bytes, count), lmn__min_u64(count * 4, INSERTED_MAX));
     }
-    lmn__arena_deinit(&arena);
-    lmn__free(merge->env, index);
+    lmn__free(merge->env, row);
     return st;
 }
 
 static enum lmn_status not_there(struct merge *merge, struct lmn_error *err)
 {
-    for (uint64_t row = 0; row < merge->source.row_count; row++) {
-        uint64_t batch = lmn__merge_source_batch(&merge->source, row);
+    const struct lmn__spool *spool = &merge->source.spool;
+
+    for (uint64_t row = 0; row < spool->row_count; row++) {
+        uint64_t batch = lmn__spool_batch_of(spool, row);
         char text[160];
 
         if (lmn__bit_get(merge->source.matched, row))
             continue;
-        lmn__key_index_text(merge->index, &merge->source.batch[batch], merge->key,
-                            row - merge->source.first[batch], text, sizeof text);
+        lmn__key_index_text(merge->index, &spool->batch[batch], spool->batch_key,
+                            row - spool->first[batch], text, sizeof text);
         return lmn_fail(err, LMN_E_NOT_FOUND, "the key %s is not in the table", text);
     }
     return LMN_OK;
@@ -456,6 +446,7 @@ static enum lmn_status not_there(struct merge *merge, struct lmn_error *err)
 static enum lmn_status apply_pairs(struct merge *merge, struct lmn_error *err)
 {
     const struct lmn_merge_options *options = merge->options;
+    uint64_t all = merge->source.spool.row_count;
     enum lmn_status st = LMN_OK;
 
     if (options->not_matched == LMN_MERGE_FAIL)
@@ -465,11 +456,9 @@ static enum lmn_status apply_pairs(struct merge *merge, struct lmn_error *err)
     else if (st == LMN_OK && options->matched == LMN_MERGE_DELETE)
         st = delete_pairs(merge, err);
     if (options->not_matched == LMN_MERGE_SKIP)
-        merge->result.skipped += merge->source.row_count -
-                                 lmn__bits_count(merge->source.matched, 0, merge->source.row_count);
-    for (uint64_t i = 0;
-         st == LMN_OK && options->not_matched == LMN_MERGE_INSERT && i < merge->source.count; i++)
-        st = insert_batch(merge, i, err);
+        merge->result.skipped += all - lmn__bits_count(merge->source.matched, 0, all);
+    if (st == LMN_OK && options->not_matched == LMN_MERGE_INSERT)
+        st = insert_all(merge, err);
     return st;
 }
 
@@ -603,12 +592,12 @@ enum lmn_status lmn_table_merge(struct lmn_table *table, struct ArrowArrayStream
     static const struct lmn_merge_options nothing = { 0 };
     struct merge merge = { .table = table,
                            .env = table->env,
-                           .options = options != NULL ? options : &nothing,
-                           .source = { .env = table->env } };
+                           .options = options != NULL ? options : &nothing };
     enum lmn_status st = check_options(merge.options, err);
 
     if (st == LMN_OK)
-        st = lmn__merge_source_read(&merge.source, stream, err);
+        st = lmn__merge_source_read(&merge.source, table->store, stream, merge.options->on,
+                                    merge.options->on_count, err);
     if (st == LMN_OK)
         st = lmn__change_make(table, attempt_merge, &merge, err);
     if (result_out != NULL)

@@ -14,7 +14,7 @@ static enum lmn_status source_values(void *context, const struct ArrowArray *row
                                      struct ArrowArray *values_out, struct lmn_error *err)
 {
     struct lmn__merge_set *merge = context;
-    struct lmn_env *env = merge->source->env;
+    struct lmn_env *env = merge->source->spool.env;
     uint64_t *row = lmn__calloc(env, count, sizeof *row);
     struct ArrowArray picked = { 0 }, view;
     enum lmn_status st;
@@ -25,7 +25,7 @@ static enum lmn_status source_values(void *context, const struct ArrowArray *row
         return lmn__no_memory(err, "a list of rows", count * sizeof *row);
     for (uint64_t i = 0; i < count; i++)
         row[i] = merge->pair[merge->next++].source;
-    st = lmn__merge_source_pick(merge->source, row, count, &picked, err);
+    st = lmn__spool_pick(&merge->source->spool, row, count, &picked, err);
     if (st == LMN_OK)
         st = lmn__conform_batch(merge->given, &picked, &view, err);
     if (st == LMN_OK)
@@ -64,16 +64,6 @@ static enum lmn_status list_columns(struct lmn__merge_set *merge, const char *co
     return LMN_OK;
 }
 
-/* Bytes of an average row of the source. */
-static uint64_t row_bytes(const struct lmn__merge_source *source)
-{
-    uint64_t bytes = 0;
-
-    for (uint64_t i = 0; i < source->count; i++)
-        bytes += lmn__array_bytes(&source->batch[i], &source->schema);
-    return bytes / lmn__max_u64(source->row_count, 1);
-}
-
 enum lmn_status lmn__merge_set_choose(struct lmn__merge_set *merge, struct lmn_table *pinned,
                                       const char *const *key, uint32_t key_count, bool *fits_out,
                                       struct lmn_error *err)
@@ -87,7 +77,7 @@ enum lmn_status lmn__merge_set_choose(struct lmn__merge_set *merge, struct lmn_t
         return st;
     set->fn = source_values;
     set->context = merge;
-    set->value_bytes = row_bytes(merge->source);
+    set->value_bytes = lmn__spool_row_bytes(&merge->source->spool);
     st = lmn__set_columns_project(set, merge->column, count, count, err);
     if (st == LMN_E_UNSUPPORTED)
         return LMN_OK;

@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * merge_source.h - the rows that are merged into a table: a stream, read to its end and kept.
+ * merge_source.h - the rows that are merged into a table: a stream that is read to its end.
  */
 #ifndef LMN_TABLE_MERGE_SOURCE_H
 #define LMN_TABLE_MERGE_SOURCE_H
 
-#include <leman/arrow_abi.h>
-
-#include "base/env.h"
+#include "table/spool.h"
 
 /* A row of the source and one of the table with the same key. */
 struct lmn__merge_pair {
@@ -17,28 +15,22 @@ struct lmn__merge_pair {
 };
 
 struct lmn__merge_source {
-    struct lmn_env *env; /* borrowed */
     struct ArrowSchema schema;
-    struct ArrowArray *batch;
-    uint64_t *first; /* number of each batch's first row */
-    uint64_t count, room;
-    uint64_t row_count;
+    struct lmn__spool spool;
     uint8_t *matched; /* one bit per row; the merge's */
 };
 
-/* Read the stream into a source that has its environment only. The caller frees it in any case. */
+/*
+ * Read the stream, whose columns `on` are keys, into a zeroed source. The caller frees it in any
+ * case.
+ *
+ * LMN_E_NOT_FOUND  the stream has no column of that name
+ */
 LMN_MUST_USE enum lmn_status lmn__merge_source_read(struct lmn__merge_source *source,
+                                                    struct lmn_store *store,
                                                     struct ArrowArrayStream *stream,
+                                                    const char *const *on, uint32_t on_count,
                                                     struct lmn_error *err);
 void lmn__merge_source_deinit(struct lmn__merge_source *source);
-
-/* The number of the batch that has a row. */
-uint64_t lmn__merge_source_batch(const struct lmn__merge_source *source, uint64_t row);
-
-/* Some rows by number, in any order, as one batch; the caller releases it. */
-LMN_MUST_USE enum lmn_status lmn__merge_source_pick(const struct lmn__merge_source *source,
-                                                    const uint64_t *row, uint64_t count,
-                                                    struct ArrowArray *rows_out,
-                                                    struct lmn_error *err);
 
 #endif

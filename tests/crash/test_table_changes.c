@@ -327,6 +327,17 @@ static enum lmn_status run_upsert(struct lmn_store *store, struct lmn_error *err
     return merge(store, other_row, OTHER_ROWS, KEYED_ALL, &options, err);
 }
 
+/* Its rows do not stay in memory. */
+static enum lmn_status run_upsert_of_many(struct lmn_store *store, struct lmn_error *err)
+{
+    enum lmn_status st;
+
+    test_source_bytes_max(1);
+    st = run_upsert(store, err);
+    test_source_bytes_max(0);
+    return st;
+}
+
 /* Some columns of matched rows, and the rows without a match go. */
 static enum lmn_status run_merge(struct lmn_store *store, struct lmn_error *err)
 {
@@ -527,6 +538,7 @@ static enum lmn_status run_upgrade(struct lmn_store *store, struct lmn_error *er
 CRASH_TEST(overwrite, make_base)
 CRASH_TEST(insert, make_base)
 CRASH_TEST(upsert, make_base)
+CRASH_TEST(upsert_of_many, make_base)
 CRASH_TEST(merge, make_base)
 CRASH_TEST(add_nulls, make_base)
 CRASH_TEST(add_columns, make_base)
@@ -654,29 +666,18 @@ static void test_crash__drop_table(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        CASE(overwrite),
-        CASE(insert),
-        CASE(upsert),
-        CASE(merge),
-        CASE(add_nulls),
-        CASE(add_columns),
-        CASE(join),
-        CASE(join_rows),
-        CASE(drop),
-        CASE(rename),
-        CASE(widen),
-        CASE(read_group),
-        CASE(delete_fragment),
-        CASE(set_columns),
-        CASE(upsert_column),
-        CASE(restore),
-        CASE(tag),
-        CASE(move_tag),
-        CASE(untag),
-        CASE(cleanup),
-        CASE(cleanup_tagged),
-        CASE(upgrade),
-        CASE(rename_table),
+        CASE(overwrite),   CASE(insert),
+        CASE(upsert),      CASE(upsert_of_many),
+        CASE(merge),       CASE(add_nulls),
+        CASE(add_columns), CASE(join),
+        CASE(join_rows),   CASE(drop),
+        CASE(rename),      CASE(widen),
+        CASE(read_group),  CASE(delete_fragment),
+        CASE(set_columns), CASE(upsert_column),
+        CASE(restore),     CASE(tag),
+        CASE(move_tag),    CASE(untag),
+        CASE(cleanup),     CASE(cleanup_tagged),
+        CASE(upgrade),     CASE(rename_table),
         CASE(drop_table),
     };
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "arrow/heap.h"
+#include "base/env.h"
 
 static atomic_llong live_count;
 static int64_t own_count;
@@ -162,6 +163,16 @@ struct lmn_env *test_env(void)
         lmn__arrow_heap_set(&arrow_heap);
     }
     return env;
+}
+
+void test_source_bytes_max(uint64_t bytes)
+{
+    static uint64_t usual;
+    struct lmn_env *env = test_env();
+
+    if (usual == 0)
+        usual = env->source_bytes_max;
+    env->source_bytes_max = bytes != 0 ? bytes : usual;
 }
 
 int64_t live_allocations(void)

@@ -210,6 +210,13 @@ static void test_columns__join_by_key(void **state)
     tables_end(table, store);
 }
 
+static void test_columns__join_of_a_stream_in_a_file(void **state)
+{
+    test_source_bytes_max(1);
+    test_columns__join_by_key(state);
+    test_source_bytes_max(0);
+}
+
 static void test_columns__join_by_position(void **state)
 {
     struct lmn_store *store = test_store_memory();
@@ -294,6 +301,7 @@ int main(void)
         cmocka_unit_test(test_columns__read_group),
         cmocka_unit_test(test_columns__drop_ledgers),
         cmocka_unit_test(test_columns__join_by_key),
+        cmocka_unit_test(test_columns__join_of_a_stream_in_a_file),
         cmocka_unit_test(test_columns__join_by_position),
         cmocka_unit_test(test_columns__widen),
     };

@@ -144,7 +144,9 @@ static enum lmn_status call(struct lmn_table *table, int which, struct lmn_error
     const char *const column[] = { "maybe", "struct.x" }, *const on[] = { "number" };
     struct pairs pairs = { .step = 3, .left = ROWS - 1, .batch_rows = 7, .name = "at" };
     struct pairs keyed = { .step = 6, .left = ROWS, .batch_rows = 7 };
-    struct ArrowArrayStream stream = pairs_stream(which == 1 ? &keyed : &pairs);
+    bool by_key = which == 1 || which == 8;
+    struct ArrowArrayStream stream = pairs_stream(by_key ? &keyed : &pairs);
+    enum lmn_status st;
 
     switch (which) {
     case 0:
@@ -161,12 +163,17 @@ static enum lmn_status call(struct lmn_table *table, int which, struct lmn_error
         return lmn_table_rename_column(table, "maybe", "other", err);
     case 6:
         return lmn_table_set_read_group(table, column, 1, 64, err);
-    default:
+    case 7:
         return column_add_nulls(table, "empty", err);
+    default: /* a stream in a file */
+        test_source_bytes_max(1);
+        st = lmn_table_join_columns(table, &stream, on, 1, err);
+        test_source_bytes_max(0);
+        return st;
     }
 }
 
-enum { CALLS = 8 };
+enum { CALLS = 9 };
 
 /* The table is as it was before the call or after it, and can be read. Returns its version. */
 static uint64_t check_whole(struct lmn_store *store)

@@ -194,6 +194,14 @@ static void test_merge__actions(void **state)
     }
 }
 
+/* A source that does not fit into memory is read from a file, which is gone afterwards. */
+static void test_merge__source_in_a_file(void **state)
+{
+    test_source_bytes_max(1);
+    test_merge__actions(state);
+    test_source_bytes_max(0);
+}
+
 /* Keys of two columns, one of which may be null. */
 static void test_merge__key_of_two_columns(void **state)
 {
@@ -264,13 +272,12 @@ static size_t count_files(struct lmn_store *store)
            test_store_count(store, "_transactions") + test_store_count(store, "_versions");
 }
 
-static void test_merge__refused(void **state)
+static void check_refusals(void)
 {
     struct lmn_store *store = test_store_memory();
     struct lmn_table *table = base_table(store, 3, false);
     size_t files = count_files(store);
 
-    (void)state;
     for (size_t i = 0; i < COUNT(refusals); i++) {
         const struct refusal *one = &refusals[i];
         struct lmn_merge_result result = { 1, 1, 1, 1 };
@@ -288,6 +295,15 @@ static void test_merge__refused(void **state)
     lmn_table_release(table);
     lmn_store_release(store);
     CHECK_EQ(live_allocations(), 0);
+}
+
+static void test_merge__refused(void **state)
+{
+    (void)state;
+    check_refusals();
+    test_source_bytes_max(1);
+    check_refusals();
+    test_source_bytes_max(0);
 }
 
 /* Merges for the fault loop: rows that move and are inserted, rows that go, two sides of a row. */
@@ -361,13 +377,22 @@ static void test_merge__faults(void **state)
     }
 }
 
+static void test_merge__faults_of_a_source_in_a_file(void **state)
+{
+    test_source_bytes_max(1);
+    test_merge__faults(state);
+    test_source_bytes_max(0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_merge__actions),
+        cmocka_unit_test(test_merge__source_in_a_file),
         cmocka_unit_test(test_merge__key_of_two_columns),
         cmocka_unit_test(test_merge__refused),
         cmocka_unit_test(test_merge__faults),
+        cmocka_unit_test(test_merge__faults_of_a_source_in_a_file),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
