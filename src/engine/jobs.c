@@ -330,10 +330,9 @@ enum lmn_status lmn_job_find(const char *id, char **table_out, struct lmn_error 
 static bool forget_gone(const char *id, const char *root)
 {
     char state[LMN__HOST_PATH_CHARS], path[LMN__HOST_PATH_CHARS + LMN__JOB_ID_CHARS + 16];
-    int64_t modified_ns;
-    uint64_t bytes;
+    struct lmn__file_info info;
 
-    if (lmn__file_stat(root, &bytes, &modified_ns, NULL) != LMN_E_NOT_FOUND)
+    if (lmn__file_stat(root, &info, NULL) != LMN_E_NOT_FOUND)
         return false;
     lmn__host_state_dir(state);
     snprintf(path, sizeof path, "%s/jobs/%s", state, id);
@@ -346,15 +345,14 @@ static enum lmn_status add_indexed(void *context, const char *name, bool is_dire
 {
     struct listing *listing = context;
     char path[LMN__HOST_PATH_CHARS + LMN__JOB_ID_CHARS + 16];
-    int64_t modified_ns;
-    uint64_t bytes;
+    struct lmn__file_info info;
 
     if (is_directory || !is_id(name))
         return LMN_OK;
     snprintf(path, sizeof path, "%s/%s", listing->dir, name);
-    if (lmn__file_stat(path, &bytes, &modified_ns, NULL) != LMN_OK)
+    if (lmn__file_stat(path, &info, NULL) != LMN_OK)
         return LMN_OK;
-    return add_job(listing, name, modified_ns, err);
+    return add_job(listing, name, info.modified_ns, err);
 }
 
 /* Ids and tables, without those whose table is gone. */

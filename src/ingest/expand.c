@@ -232,10 +232,9 @@ static enum lmn_status drop_repeated(struct expansion *e, struct lmn_error *err)
 
 static bool is_there(const char *path)
 {
-    uint64_t bytes;
-    int64_t modified;
+    struct lmn__file_info info;
 
-    return lmn__file_is_directory(path) || lmn__file_stat(path, &bytes, &modified, NULL) == LMN_OK;
+    return lmn__file_is_directory(path) || lmn__file_stat(path, &info, NULL) == LMN_OK;
 }
 
 enum lmn_status lmn_ingest_expand(struct lmn_env *env, const char *pattern, const char *endings,

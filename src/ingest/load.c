@@ -157,8 +157,10 @@ static enum lmn_status commit_fragments(struct load *load, struct lmn__pb_fragme
                                         uint64_t count, const struct lmn__load_note *note,
                                         struct lmn_error *err)
 {
+    struct lmn__manifest *manifest = lmn__table_manifest(load->table);
     struct lmn__change change = { .kind = LMN__CHANGE_APPEND,
-                                  .read_version = lmn_table_version(load->table),
+                                  .read_version = manifest->pb.version,
+                                  .known = manifest,
                                   .added = fragment,
                                   .added_count = count,
                                   .message = load->options.write.message,
@@ -167,6 +169,7 @@ static enum lmn_status commit_fragments(struct load *load, struct lmn__pb_fragme
     bool again;
     enum lmn_status st = lmn__change_commit(load->table, &change, &again, err);
 
+    lmn__manifest_release(manifest);
     if (st != LMN_OK && !change.may_stand)
         lmn__fragments_remove(load->table->store, fragment, count);
     return st;

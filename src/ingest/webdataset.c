@@ -309,11 +309,10 @@ static enum lmn_status describe_shard(void *self, uint64_t part, struct lmn_load
                                       struct lmn_error *err)
 {
     const struct lmn_webdataset *dataset = self;
-    int64_t modified;
-    enum lmn_status st;
+    struct lmn__file_info info;
+    enum lmn_status st = lmn__file_stat(dataset->shard[part], &info, err);
 
-    *part_out = (struct lmn_load_part){ .name = dataset->shard[part] };
-    st = lmn__file_stat(dataset->shard[part], &part_out->bytes, &modified, err);
+    *part_out = (struct lmn_load_part){ .name = dataset->shard[part], .bytes = info.bytes };
     return lmn__webdataset_goes_on(dataset, st) ? LMN_OK : st;
 }
 

@@ -318,6 +318,7 @@ static enum lmn_status make_change(struct assembly *assembly, struct lmn__change
 
     *change_out = (struct lmn__change){ .kind = LMN__CHANGE_REPLACE,
                                         .read_version = assembly->columns.manifest->pb.version,
+                                        .known = assembly->columns.manifest,
                                         .replaced = fragment,
                                         .replaced_count = assembly->count,
                                         .fields_modified = assembly->columns.fields,

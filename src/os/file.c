@@ -88,19 +88,19 @@ enum lmn_status lmn__file_size(const struct lmn__file *file, const char *path, u
     return LMN_OK;
 }
 
-enum lmn_status lmn__file_stat(const char *path, uint64_t *bytes_out, int64_t *modified_ns_out,
+enum lmn_status lmn__file_stat(const char *path, struct lmn__file_info *info_out,
                                struct lmn_error *err)
 {
     struct stat info;
 
-    *bytes_out = 0;
-    *modified_ns_out = 0;
+    *info_out = (struct lmn__file_info){ 0 };
     if (stat(path, &info) != 0)
         return fail_errno(err, errno, "look at", path);
     if (!S_ISREG(info.st_mode))
         return lmn_fail(err, LMN_E_INVALID, "%s is not a regular file", path);
-    *bytes_out = (uint64_t)info.st_size;
-    *modified_ns_out = (int64_t)info.st_mtim.tv_sec * NS_PER_S + info.st_mtim.tv_nsec;
+    info_out->bytes = (uint64_t)info.st_size;
+    info_out->modified_ns = (int64_t)info.st_mtim.tv_sec * NS_PER_S + info.st_mtim.tv_nsec;
+    info_out->number = info.st_ino;
     return LMN_OK;
 }
 

@@ -43,9 +43,16 @@ void lmn__file_count(void);
 LMN_MUST_USE enum lmn_status lmn__file_size(const struct lmn__file *file, const char *path,
                                             uint64_t *bytes_out, struct lmn_error *err);
 
-/* Size and last modification, in nanoseconds since 1970, of a regular file by its name. */
-LMN_MUST_USE enum lmn_status lmn__file_stat(const char *path, uint64_t *bytes_out,
-                                            int64_t *modified_ns_out, struct lmn_error *err);
+/* What the system says of a file. */
+struct lmn__file_info {
+    uint64_t bytes;
+    int64_t modified_ns; /* since 1970 */
+    uint64_t number;     /* no other file of its file system has it now */
+};
+
+/* Look at a regular file by its name. */
+LMN_MUST_USE enum lmn_status lmn__file_stat(const char *path, struct lmn__file_info *info_out,
+                                            struct lmn_error *err);
 
 /* Read exactly `len` bytes; a file that ends sooner is LMN_E_CORRUPT. */
 LMN_MUST_USE enum lmn_status lmn__file_read_at(const struct lmn__file *file, const char *path,

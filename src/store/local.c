@@ -438,13 +438,16 @@ static enum lmn_status local_list(struct lmn_store *store, const char *path,
 static enum lmn_status local_stat(struct lmn_store *store, const char *path,
                                   struct lmn__store_stat *stat_out, struct lmn_error *err)
 {
+    struct lmn__file_info info;
     char *whole;
     enum lmn_status st = file_path(store, path, &whole, err);
 
     *stat_out = (struct lmn__store_stat){ 0 };
     if (st == LMN_OK)
-        st = lmn__file_stat(whole, &stat_out->bytes, &stat_out->modified_ns, err);
+        st = lmn__file_stat(whole, &info, err);
     lmn__free(store->env, whole);
+    if (st == LMN_OK)
+        *stat_out = (struct lmn__store_stat){ info.bytes, info.modified_ns, info.number };
     return st;
 }
 

@@ -498,6 +498,7 @@ static enum lmn_status memory_stat(struct lmn_store *store, const char *path,
     if (st == LMN_OK) {
         stat_out->bytes = lmn__inode_bytes(name->inode);
         stat_out->modified_ns = lmn__inode_modified_ns(name->inode);
+        stat_out->number = (uintptr_t)name->inode;
     }
     lmn__mutex_unlock(&memory->mutex);
     return st;

@@ -34,6 +34,7 @@ struct lmn__store_file {
 struct lmn__store_stat {
     uint64_t bytes;
     int64_t modified_ns; /* since 1970, by the store's clock */
+    uint64_t number;     /* no other file of the store has it now */
 };
 
 /* Called once per entry of a directory, in no order. A status other than OK ends the listing. */

@@ -187,21 +187,23 @@ enum lmn_status lmn_table_create(struct lmn_store *store, struct ArrowArrayStrea
 enum lmn_status lmn_table_overwrite(struct lmn_table *table, struct ArrowArrayStream *stream,
                                     const struct lmn_write_options *options, struct lmn_error *err)
 {
+    struct lmn__manifest *before;
     struct made made = { 0 };
-    uint64_t newest = 0;
     bool again, plain;
-    enum lmn_status st;
+    enum lmn_status st = lmn__table_newest(table, &before, err);
 
     lmn__arena_init(&made.arena, table->env, 0);
-    st = make_table(table->store, stream, options != NULL ? options : &defaults, &made, err);
     if (st == LMN_OK)
-        st = lmn__versions_newest(table->store, &newest, &plain, err);
+        st = make_table(table->store, stream, options != NULL ? options : &defaults, &made, err);
     if (st == LMN_OK) {
-        made.change.read_version = newest;
-        st = lmn__change_commit(table, &made.change, &again, err);
+        made.change.known = before;
+        st = lmn__versions_newest(table->store, &made.change.read_version, &plain, err);
+        if (st == LMN_OK)
+            st = lmn__change_commit(table, &made.change, &again, err);
         if (st != LMN_OK && !made.change.may_stand)
             lmn__fragments_remove(table->store, made.change.added, made.change.added_count);
     }
+    lmn__manifest_release(before);
     lmn__arena_deinit(&made.arena);
     stream->release(stream);
     return st;
@@ -216,6 +218,7 @@ static enum lmn_status append_rows(struct lmn_table *table, const struct lmn__ma
     struct lmn__arena arena;
     struct lmn__change change = { .kind = LMN__CHANGE_APPEND,
                                   .read_version = manifest->pb.version,
+                                  .known = manifest,
                                   .message = options->message,
                                   .unsynced = options->unsynced };
     bool again;

@@ -190,20 +190,32 @@ static enum lmn_status put_transaction(struct lmn__next *next, struct lmn_error 
     return st;
 }
 
+/* Is a version there that was read before, and not one of a table that was made in its place? */
+static enum lmn_status see_version(struct lmn_store *store, const struct lmn__manifest *manifest,
+                                   bool *there_out, struct lmn_error *err)
+{
+    struct lmn__version_mark mark;
+    enum lmn_status st = lmn__version_mark(store, manifest->pb.version, manifest->plain_name, &mark,
+                                           err);
+
+    *there_out = st == LMN_OK && lmn__version_same(&mark, &manifest->mark);
+    return st == LMN_E_NOT_FOUND ? LMN_OK : st;
+}
+
 /*
  * Sync the draft of a manifest. LMN_E_EXISTS when the version that it is built on was cleaned up
  * meanwhile, so somebody else was first; or the one that it restores, whose files go next.
  */
-static enum lmn_status sync_draft(struct lmn__next *next, struct lmn__draft *draft, bool plain,
+static enum lmn_status sync_draft(struct lmn__next *next, struct lmn__draft *draft,
                                   struct lmn_error *err)
 {
     enum lmn_status st = next->change->unsynced ? LMN_OK : lmn__draft_sync(draft, err);
     bool there = true;
 
     if (st == LMN_OK && next->base != NULL)
-        st = lmn__version_exists(next->store, next->base->pb.version, plain, &there, err);
+        st = see_version(next->store, next->base, &there, err);
     if (st == LMN_OK && there && next->restored != NULL)
-        st = lmn__version_exists(next->store, next->restored->pb.version, plain, &there, err);
+        st = see_version(next->store, next->restored, &there, err);
     return there ? st : lmn_fail(err, LMN_E_EXISTS, "its version was cleaned up");
 }
 
@@ -230,7 +242,7 @@ static enum lmn_status publish(struct lmn__next *next, bool plain, struct lmn__m
     if (st == LMN_OK) {
         st = lmn__draft_write_at(&draft, 0, bytes.data, bytes.len, err);
         if (st == LMN_OK)
-            st = sync_draft(next, &draft, plain, err);
+            st = sync_draft(next, &draft, err);
         if (st == LMN_OK) {
             st = lmn__draft_publish(&draft, LMN__PUBLISH_IF_ABSENT, !next->change->unsynced, err);
             next->may_stand = st == LMN_E_IO;
@@ -240,8 +252,10 @@ static enum lmn_status publish(struct lmn__next *next, bool plain, struct lmn__m
     }
     if (st == LMN_OK && made_out != NULL &&
         lmn__manifest_from_bytes(next->env, (struct lmn__span){ bytes.data, bytes.len }, made_out,
-                                 NULL) == LMN_OK)
+                                 NULL) == LMN_OK) {
         (*made_out)->plain_name = plain;
+        (void)!lmn__version_mark(next->store, next->pb.version, plain, &(*made_out)->mark, NULL);
+    }
     lmn__buf_deinit(&bytes);
     return st;
 }
@@ -349,13 +363,14 @@ static enum lmn_status find_place(struct commit *commit, bool *stands_out, struc
 {
     struct lmn_store *store = commit->table->store;
     const struct lmn__manifest *base = commit->newest;
+    struct lmn__version_mark mark;
     uint64_t newest;
     bool plain;
-    enum lmn_status st = lmn__version_exists(store, base->pb.version, base->plain_name, stands_out,
-                                             err);
+    enum lmn_status st = lmn__version_mark(store, base->pb.version, base->plain_name, &mark, err);
 
     /* While the one before it is there, it does; one with a tag stays there, too. */
-    if (st != LMN_OK || *stands_out)
+    *stands_out = st == LMN_OK && lmn__version_same(&mark, &base->mark);
+    if (st != LMN_E_NOT_FOUND)
         return st;
     st = lmn__versions_newest(store, &newest, &plain, err);
     if (st == LMN_OK && newest > base->pb.version + 1)
@@ -388,6 +403,21 @@ static enum lmn_status check_place(struct commit *commit, struct lmn_error *err)
                     "commit waited for the same place; look whether it is there before making it "
                     "again",
                     store->name, version);
+}
+
+/* Is the newest version one of the table that the change was made for? */
+static enum lmn_status check_table(struct commit *commit, struct lmn_error *err)
+{
+    const struct lmn__manifest *known = commit->change->known, *newest = commit->newest;
+
+    if (known == NULL || (known->pb.version <= newest->pb.version &&
+                          !lmn__version_is_other(commit->table->store, known->pb.version,
+                                                 known->plain_name, &known->mark)))
+        return LMN_OK;
+    return lmn_fail(err, LMN_E_CONFLICT,
+                    "the table was dropped, and another one made in its place, since version "
+                    "%" PRIu64 ", which this write began with: nothing is changed",
+                    known->pb.version);
 }
 
 /* The version that the change was made against; it may have been cleaned away since. */
@@ -426,6 +456,8 @@ enum lmn_status lmn__change_commit(struct lmn_table *table, struct lmn__change *
         st = lmn__table_newest(table, &commit.newest, err);
         if (st == LMN_OK)
             st = lmn__manifest_check_writable(commit.newest, err);
+        if (st == LMN_OK)
+            st = check_table(&commit, err);
         if (st == LMN_OK)
             st = read_base(&commit, again_out, err);
         if (st == LMN_OK)

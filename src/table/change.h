@@ -63,8 +63,9 @@ struct lmn__load_note {
 
 struct lmn__change {
     enum lmn__change_kind kind;
-    uint64_t read_version;          /* 0: there was no table */
-    struct lmn__pb_fragment *added; /* without ids; row ids only where rows keep theirs */
+    uint64_t read_version;             /* 0: there was no table */
+    const struct lmn__manifest *known; /* a version of the same table; NULL: any is meant */
+    struct lmn__pb_fragment *added;    /* without ids; row ids only where rows keep theirs */
     uint64_t added_count;
     struct lmn__touched *touched;
     uint64_t touched_count;

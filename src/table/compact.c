@@ -175,6 +175,7 @@ static enum lmn_status commit(struct compaction *compaction, const struct lmn__m
 {
     struct lmn__change change = { .kind = LMN__CHANGE_REWRITE,
                                   .read_version = manifest->pb.version,
+                                  .known = manifest,
                                   .group = compaction->group,
                                   .group_count = compaction->count,
                                   .message = compaction->options.write.message,

@@ -28,6 +28,7 @@ static enum lmn_status attempt_delete(void *context, bool *again_out, struct lmn
     if (st == LMN_OK && set.row_count != 0) {
         struct lmn__change change = { .kind = LMN__CHANGE_DELETE,
                                       .read_version = manifest->pb.version,
+                                      .known = manifest,
                                       .touched = set.item,
                                       .touched_count = set.count,
                                       .predicate = delete->where };

@@ -401,6 +401,7 @@ enum lmn_status lmn__fill_commit(struct lmn__fill *fill, bool *again_out, struct
 {
     struct lmn__change change = { .kind = LMN__CHANGE_MERGE,
                                   .read_version = fill->manifest->pb.version,
+                                  .known = fill->manifest,
                                   .replaced_count = lmn__manifest_fragment_count(fill->manifest),
                                   .fields = fill->all_fields,
                                   .keeps_nullability = true };

@@ -144,10 +144,12 @@ enum lmn_status lmn_table_restore(struct lmn_table *table, uint64_t version, str
     if (st != LMN_OK)
         return st;
     change.read_version = newest->pb.version;
+    change.known = newest;
     st = lmn__table_read_version(table, version, newest->plain_name, &restored, err);
+    if (st == LMN_OK) {
+        lmn__manifest_release(restored);
+        st = lmn__change_commit(table, &change, &again, err);
+    }
     lmn__manifest_release(newest);
-    if (st != LMN_OK)
-        return st;
-    lmn__manifest_release(restored);
-    return lmn__change_commit(table, &change, &again, err);
+    return st;
 }

@@ -11,6 +11,7 @@
 #include "format/schema.h"
 #include "store/store.h"
 #include "table/table_pb.h"
+#include "table/versions.h"
 
 /* Feature flags that this library knows; see docs/format/table.md. */
 enum {
@@ -36,10 +37,11 @@ struct lmn__manifest {
     struct lmn__span index_section; /* an encoded IndexSection; .data NULL: none */
     struct lmn__span transaction;   /* an encoded Transaction; .data NULL: not in this file */
     struct lmn__schema schema;
-    uint32_t format_minor; /* the table's file version is 2.`format_minor` */
-    uint32_t minor;        /* new files are of version 2.`minor` */
-    bool plain_name;       /* named as by early writers; see versions.h */
-    uint64_t bytes;        /* of the file */
+    uint32_t format_minor;         /* the table's file version is 2.`format_minor` */
+    uint32_t minor;                /* new files are of version 2.`minor` */
+    bool plain_name;               /* named as by early writers; see versions.h */
+    uint64_t bytes;                /* of the file */
+    struct lmn__version_mark mark; /* of the file */
 };
 
 /*

@@ -205,6 +205,7 @@ enum lmn_status lmn__move_commit(struct lmn__move *move, struct lmn__pb_u64s mod
         return st;
     move->change.kind = LMN__CHANGE_MOVE;
     move->change.read_version = move->manifest->pb.version;
+    move->change.known = move->manifest;
     move->change.touched = move->touched.item;
     move->change.touched_count = move->touched.count;
     move->change.fields_modified = modified;

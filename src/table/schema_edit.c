@@ -10,6 +10,7 @@ enum lmn_status lmn__schema_edit_init(struct lmn__schema_edit *edit, struct lmn_
     lmn__arena_init(&edit->arena, table->env, 0);
     edit->change = (struct lmn__change){ .kind = kind,
                                          .read_version = edit->manifest->pb.version,
+                                         .known = edit->manifest,
                                          .fields = &edit->fields,
                                          .keeps_nullability = true };
     return lmn__manifest_check_writable(edit->manifest, err);

@@ -416,6 +416,7 @@ enum lmn_status lmn__set_columns_commit(struct lmn__set_columns *set, bool *agai
     schema.n_children = set->count;
     set->change = (struct lmn__change){ .kind = LMN__CHANGE_SET,
                                         .read_version = set->manifest->pb.version,
+                                        .known = set->manifest,
                                         .touched = set->touched.item,
                                         .touched_count = count,
                                         .replaced_count = count,

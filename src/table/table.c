@@ -19,10 +19,13 @@ static enum lmn_status read_version(struct lmn_store *store, uint64_t version, b
                                     struct lmn__manifest **manifest_out, struct lmn_error *err)
 {
     char path[LMN__VERSION_PATH_BYTES];
-    enum lmn_status st;
+    struct lmn__version_mark mark;
+    enum lmn_status st = lmn__version_mark(store, version, plain, &mark, err);
 
     lmn__version_path(version, plain, path);
-    st = lmn__manifest_read(store, path, manifest_out, err);
+    *manifest_out = NULL;
+    if (st == LMN_OK)
+        st = lmn__manifest_read(store, path, manifest_out, err);
     if (st == LMN_E_NOT_FOUND)
         return lmn_fail(err, st, "%.300s has no version %llu", store->name,
                         (unsigned long long)version);
@@ -33,8 +36,10 @@ static enum lmn_status read_version(struct lmn_store *store, uint64_t version, b
         lmn__manifest_release(*manifest_out);
         *manifest_out = NULL;
     }
-    if (st == LMN_OK)
+    if (st == LMN_OK) {
         (*manifest_out)->plain_name = plain;
+        (*manifest_out)->mark = mark;
+    }
     return st;
 }
 
@@ -320,6 +325,16 @@ void lmn__table_advance(struct lmn_table *table, const struct lmn__manifest *sto
         lmn__table_set_manifest(table, made);
 }
 
+/* Is what the version was read from still there? A table may be dropped and made anew. */
+static bool is_same(struct lmn_table *table, const struct lmn__manifest *manifest)
+{
+    struct lmn__version_mark mark;
+
+    return lmn__version_mark(table->store, manifest->pb.version, manifest->plain_name, &mark,
+                             NULL) == LMN_OK &&
+           lmn__version_same(&mark, &manifest->mark);
+}
+
 /*
  * Is this the newest version for sure? That it has no successor is not enough: one may have been
  * made and cleaned away. The stamp is not either: its clock may tick slowly.
@@ -347,7 +362,7 @@ enum lmn_status lmn__table_newest(struct lmn_table *table, struct lmn__manifest 
         return LMN_OK;
     *manifest_out = NULL;
     st = lmn__versions_newest(table->store, &newest, &plain, err);
-    if (st == LMN_OK && newest == known->pb.version) {
+    if (st == LMN_OK && newest == known->pb.version && is_same(table, known)) {
         *manifest_out = known;
         return LMN_OK;
     }
@@ -359,12 +374,11 @@ enum lmn_status lmn__table_recent(struct lmn_table *table, struct lmn__manifest 
                                   struct lmn_error *err)
 {
     struct lmn__manifest *known = lmn__table_manifest(table);
-    bool there, followed = true;
-    enum lmn_status st = lmn__version_exists(table->store, known->pb.version, known->plain_name,
-                                             &there, err);
+    bool followed = true;
+    enum lmn_status st = LMN_OK;
 
     *manifest_out = NULL;
-    if (st == LMN_OK && there)
+    if (is_same(table, known))
         st = lmn__version_exists(table->store, known->pb.version + 1, known->plain_name, &followed,
                                  err);
     if (st == LMN_OK && !followed) {

@@ -71,6 +71,7 @@ static enum lmn_status commit(struct upgrade *upgrade, const struct lmn__manifes
 {
     struct lmn__change change = { .kind = LMN__CHANGE_OVERWRITE,
                                   .read_version = manifest->pb.version,
+                                  .known = manifest,
                                   .added = upgrade->added,
                                   .added_count = upgrade->count,
                                   .fields = &manifest->pb.fields,

@@ -101,18 +101,43 @@ enum lmn_status lmn__versions_newest(struct lmn_store *store, uint64_t *version_
     return st;
 }
 
-enum lmn_status lmn__version_exists(struct lmn_store *store, uint64_t version, bool plain,
-                                    bool *there_out, struct lmn_error *err)
+enum lmn_status lmn__version_mark(struct lmn_store *store, uint64_t version, bool plain,
+                                  struct lmn__version_mark *mark_out, struct lmn_error *err)
 {
     char path[LMN__VERSION_PATH_BYTES];
-    struct lmn__store_file *file;
+    struct lmn__store_stat stat;
     enum lmn_status st;
 
     lmn__version_path(version, plain, path);
-    st = store->ops->open(store, path, &file, err);
-    *there_out = st == LMN_OK;
+    st = store->ops->stat(store, path, &stat, err);
+    *mark_out = (struct lmn__version_mark){ 0 };
     if (st == LMN_OK)
-        store->ops->close(file);
+        *mark_out = (struct lmn__version_mark){ stat.bytes, stat.modified_ns, stat.number };
+    return st;
+}
+
+bool lmn__version_same(const struct lmn__version_mark *a, const struct lmn__version_mark *b)
+{
+    return a->bytes != 0 && a->bytes == b->bytes && a->modified_ns == b->modified_ns &&
+           a->number == b->number;
+}
+
+bool lmn__version_is_other(struct lmn_store *store, uint64_t version, bool plain,
+                           const struct lmn__version_mark *mark)
+{
+    struct lmn__version_mark now;
+
+    return mark->bytes != 0 && lmn__version_mark(store, version, plain, &now, NULL) == LMN_OK &&
+           !lmn__version_same(&now, mark);
+}
+
+enum lmn_status lmn__version_exists(struct lmn_store *store, uint64_t version, bool plain,
+                                    bool *there_out, struct lmn_error *err)
+{
+    struct lmn__version_mark mark;
+    enum lmn_status st = lmn__version_mark(store, version, plain, &mark, err);
+
+    *there_out = st == LMN_OK;
     return st == LMN_E_NOT_FOUND ? LMN_OK : st;
 }
 

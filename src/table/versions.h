@@ -17,6 +17,28 @@ enum { LMN__VERSION_PATH_BYTES = 64 };
 /* The path of a version's manifest. `plain` asks for the names of early writers. */
 void lmn__version_path(uint64_t version, bool plain, char path_out[LMN__VERSION_PATH_BYTES]);
 
+/* What the file of a manifest is told by from another one of its name; zeroed: not known. */
+struct lmn__version_mark {
+    uint64_t bytes;
+    int64_t modified_ns;
+    uint64_t number;
+};
+
+/* LMN_E_NOT_FOUND  there is no manifest of this version */
+LMN_MUST_USE enum lmn_status lmn__version_mark(struct lmn_store *store, uint64_t version,
+                                               bool plain, struct lmn__version_mark *mark_out,
+                                               struct lmn_error *err);
+
+/* Are both marks of one file? What is not known is not. */
+bool lmn__version_same(const struct lmn__version_mark *a, const struct lmn__version_mark *b);
+
+/*
+ * Is there another manifest of this version than the one that had this mark? Then the table was
+ * dropped, and another one made in its place.
+ */
+bool lmn__version_is_other(struct lmn_store *store, uint64_t version, bool plain,
+                           const struct lmn__version_mark *mark);
+
 /* Is there a manifest of this version? */
 LMN_MUST_USE enum lmn_status lmn__version_exists(struct lmn_store *store, uint64_t version,
                                                  bool plain, bool *there_out,

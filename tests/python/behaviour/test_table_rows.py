@@ -601,3 +601,34 @@ assert os.waitpid(child, 0)[1] == 0
 assert sum(batch.num_rows for batch in begun) == 49_900
 """
     subprocess.run([sys.executable, "-c", code], check=True, timeout=120)
+
+
+def test_a_table_that_is_made_anew_under_an_open_one(db):
+    """Both are at version 1; what the handle knows is not what is there."""
+    table = db.create_table("t", {"id": [1, 2, 3]})
+    db.drop_table("t")
+    db.create_table("t", {"id": [10, 20]})
+    table.append({"id": [5]})
+    assert db.open_table("t").to_arrow()["id"].to_pylist() == [10, 20, 5]
+    db.rename_table("t", "old")
+    db.create_table("next", {"id": [7]})
+    db.open_table("next").append({"id": [8]})
+    db.rename_table("next", "t")
+    table.delete("id = 8")
+    assert table.to_arrow()["id"].to_pylist() == [7]
+    assert db.open_table("old").count_rows() == 3
+
+
+def test_a_table_that_is_made_anew_during_a_write(db):
+    table = db.create_table("t", {"id": [1, 2, 3]})
+
+    def rows():
+        yield pa.record_batch({"id": [4]})
+        db.drop_table("t")
+        db.create_table("t", {"id": [10, 20]})
+
+    for write in (table.append, table.overwrite):
+        with pytest.raises((leman.ConflictError, leman.NotFoundError), match="t.lance"):
+            write(rows())
+        assert db.open_table("t").to_arrow()["id"].to_pylist() == [10, 20]
+        assert not db.open_table("t").verify().findings
