@@ -36,28 +36,32 @@ static enum lmn_status sync_parent(char *path, char *slash, struct lmn_error *er
     return st;
 }
 
-static enum lmn_status make_one(char *path, struct lmn_error *err)
+/* *made_out: it was not there. */
+static enum lmn_status make_one(const char *path, bool *made_out, struct lmn_error *err)
 {
     struct stat info;
-    enum lmn_status st;
     int rc = mkdir(path, 0777), reason = errno;
 
-    if (rc == 0) {
-        st = sync_parent(path, strrchr(path, '/'), err);
-        if (st != LMN_OK)
-            rmdir(path); /* so that the next attempt does not take it for durable */
-        return st;
-    }
-    if (stat(path, &info) == 0 && S_ISDIR(info.st_mode))
+    *made_out = rc == 0;
+    if (rc == 0 || (stat(path, &info) == 0 && S_ISDIR(info.st_mode)))
         return LMN_OK;
     return fail_dir(err, reason, "make", path);
 }
 
-enum lmn_status lmn__dir_make(const char *path, struct lmn_error *err)
+static enum lmn_status sync_made(char *path, struct lmn_error *err)
+{
+    enum lmn_status st = sync_parent(path, strrchr(path, '/'), err);
+
+    if (st != LMN_OK)
+        rmdir(path); /* so that the next attempt does not take it for durable */
+    return st;
+}
+
+/* *there_out may be NULL: then each directory that is made is durable. */
+static enum lmn_status make_all(const char *path, size_t *there_out, struct lmn_error *err)
 {
     char part[PATH_MAX];
-    size_t len = strlen(path);
-    enum lmn_status st;
+    size_t len = strlen(path), parent = 0;
 
     while (len > 1 && path[len - 1] == '/')
         len--;
@@ -65,14 +69,33 @@ enum lmn_status lmn__dir_make(const char *path, struct lmn_error *err)
         return fail_dir(err, len == 0 ? ENOENT : ENAMETOOLONG, "make", path);
     memcpy(part, path, len);
     part[len] = '\0';
-    for (char *slash = strchr(part + 1, '/'); slash != NULL; slash = strchr(slash + 1, '/')) {
-        *slash = '\0';
-        st = make_one(part, err);
+    for (size_t end = 0; end < len; parent = end) {
+        bool made;
+        enum lmn_status st;
+
+        end += 1 + strcspn(part + end + 1, "/");
+        part[end] = '\0';
+        st = make_one(part, &made, err);
+        if (st == LMN_OK && made && there_out == NULL)
+            st = sync_made(part, err);
         if (st != LMN_OK)
             return st;
-        *slash = '/';
+        if (made && there_out != NULL && *there_out > parent)
+            *there_out = parent;
+        part[end] = path[end];
     }
-    return make_one(part, err);
+    return LMN_OK;
+}
+
+enum lmn_status lmn__dir_make(const char *path, struct lmn_error *err)
+{
+    return make_all(path, NULL, err);
+}
+
+enum lmn_status lmn__dir_make_unsynced(const char *path, size_t *there_out, struct lmn_error *err)
+{
+    *there_out = strlen(path);
+    return make_all(path, there_out, err);
 }
 
 enum lmn_status lmn__dir_sync(const char *path, struct lmn_error *err)

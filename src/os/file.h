@@ -137,6 +137,13 @@ LMN_MUST_USE enum lmn_status lmn__file_remove(const char *path, struct lmn_error
 LMN_MUST_USE enum lmn_status lmn__dir_make(const char *path, struct lmn_error *err);
 
 /*
+ * The same without a wait for the device. *there_out is how much of the path was there before: the
+ * directory whose entry is to be synced first, "" for "/" or the current one.
+ */
+LMN_MUST_USE enum lmn_status lmn__dir_make_unsynced(const char *path, size_t *there_out,
+                                                    struct lmn_error *err);
+
+/*
  * Wait until the entries of a directory are on the device. A file system that has no such
  * operation for directories counts as done.
  */

@@ -14,6 +14,7 @@
  */
 #include <string.h>
 
+#include "base/math.h"
 #include "os/ahead.h"
 #include "os/file.h"
 #include "os/thread.h"
@@ -155,39 +156,58 @@ static size_t known_above(struct local_store *local, const char *dir, size_t len
 }
 
 /*
- * Make the directory of `path` sure, and with it those above; `again` does so even if they are
- * remembered as sure.
+ * What a file needs before it gets a name: its directory, and those above. They are made at once
+ * and synced behind the file's creation: while it is in them nobody takes them away.
  */
-static enum lmn_status make_sure(struct lmn_store *store, const char *path, bool again,
+struct dirs {
+    char *whole;  /* the directory; NULL: it is remembered as sure */
+    size_t known; /* how much of it is sure */
+};
+
+static enum lmn_status dirs_make(struct lmn_store *store, const char *path, bool again,
+                                 struct dirs *dirs, struct lmn_error *err)
+{
+    struct local_store *local = (struct local_store *)store;
+    size_t len = lmn__store_dir_len(path), root_len = strlen(store->name), there, above;
+    enum lmn_status st;
+
+    if (dirs->whole == NULL && !again && dir_is_known(local, path, len))
+        return LMN_OK;
+    if (dirs->whole == NULL) {
+        dirs->whole = join(store, path, len);
+        if (dirs->whole == NULL)
+            return lmn__no_memory(err, "a path", len);
+        above = again ? 0 : known_above(local, path, len);
+        dirs->known = root_len + (above != 0) + above;
+    }
+    st = lmn__dir_make_unsynced(dirs->whole, &there, err);
+    dirs->known = lmn__min_u64(dirs->known, there);
+    return st;
+}
+
+/* Sync what was made, and remember it. */
+static enum lmn_status dirs_sync(struct lmn_store *store, const char *path, struct dirs *dirs,
                                  struct lmn_error *err)
 {
     struct local_store *local = (struct local_store *)store;
-    size_t len = lmn__store_dir_len(path);
-    size_t root_len = strlen(store->name), whole_len = root_len + (len != 0) + len;
-    enum lmn_status st;
-    size_t above;
-    char *whole;
+    size_t len = lmn__store_dir_len(path), root_len = strlen(store->name);
+    size_t whole_len = root_len + (len != 0) + len;
+    enum lmn_status st = LMN_OK;
 
-    if (!again && dir_is_known(local, path, len))
+    if (dirs->whole == NULL)
         return LMN_OK;
-    whole = join(store, path, len);
-    if (whole == NULL)
-        return lmn__no_memory(err, "a path", len);
-    st = lmn__dir_make(whole, err);
-    above = again ? 0 : known_above(local, path, len);
-    for (size_t end = root_len + (above != 0) + above; st == LMN_OK && end < whole_len;) {
-        char *slash = whole + end;
+    for (size_t end = dirs->known; st == LMN_OK && end < whole_len;) {
+        char *slash = dirs->whole + end, kept = *slash;
 
         *slash = '\0';
-        st = lmn__dir_sync(whole, err);
-        *slash = '/';
+        st = lmn__dir_sync(end != 0 ? dirs->whole : (kept == '/' ? "/" : "."), err);
+        *slash = kept;
         end += 1 + strcspn(slash + 1, "/");
-        if (st == LMN_OK)
+        if (st == LMN_OK && end > root_len)
             remember_dir(local, path, end - root_len - 1);
     }
     if (st == LMN_OK && len == 0)
         remember_dir(local, path, len);
-    lmn__free(store->env, whole);
     return st;
 }
 
@@ -270,6 +290,7 @@ static enum lmn_status local_create(struct lmn_store *store, const char *path,
                                     struct lmn__store_file **file_out, struct lmn_error *err)
 {
     struct local_file *file;
+    struct dirs dirs = { 0 };
     enum lmn_status st;
 
     *file_out = NULL;
@@ -277,12 +298,18 @@ static enum lmn_status local_create(struct lmn_store *store, const char *path,
     if (st != LMN_OK)
         return st;
     for (int tries = 1;; tries++) {
-        st = make_sure(store, path, tries > 1, err);
+        st = dirs_make(store, path, tries > 1, &dirs, err);
         if (st == LMN_OK)
             st = lmn__file_open(file->path, LMN__FILE_CREATE, &file->os, err);
         if (st != LMN_E_NOT_FOUND || tries == DIR_TRIES_MAX)
             break;
     }
+    if (st == LMN_OK) {
+        st = dirs_sync(store, path, &dirs, err);
+        if (st != LMN_OK)
+            (void)!lmn__file_remove(file->path, NULL);
+    }
+    lmn__free(store->env, dirs.whole);
     if (st != LMN_OK) {
         local_close(&file->base);
         return st;
@@ -338,18 +365,22 @@ static enum lmn_status name_again(struct lmn_store *store, const char *from, con
                                   struct lmn_error *err)
 {
     char *whole_from = NULL, *whole_to = NULL;
+    struct dirs dirs = { 0 };
     enum lmn_status st = file_path(store, from, &whole_from, err);
 
     if (st == LMN_OK)
         st = file_path(store, to, &whole_to, err);
     for (int tries = 1; st == LMN_OK; tries++) {
-        st = make_sure(store, to, tries > 1, err);
+        st = dirs_make(store, to, tries > 1, &dirs, err);
+        if (st == LMN_OK)
+            st = dirs_sync(store, to, &dirs, err);
         if (st == LMN_OK)
             st = step(whole_from, whole_to, err);
         if (st != LMN_E_NOT_FOUND || tries == DIR_TRIES_MAX)
             break;
         st = LMN_OK;
     }
+    lmn__free(store->env, dirs.whole);
     lmn__free(store->env, whole_from);
     lmn__free(store->env, whole_to);
     return st;

@@ -201,7 +201,7 @@ while True:
         failed += 1
         if failed == 10:
             print("failed", flush=True)
-    except leman.ExistsError:
+    except (leman.ExistsError, leman.NotFoundError):  # it is there, or its folder was renamed
         pass
 """
 
