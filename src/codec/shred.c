@@ -423,15 +423,13 @@ static bool is_list(const struct lmn__shred *shred, uint32_t layer)
 }
 
 /*
- * A struct that is null hides what is in it. Lance's reader wants the structs and the list inside
- * to be nullable as well, and the leaf in a page without any value, which it reads as nulls.
+ * A struct that is null hides what is in it. What reads a field of it alone, as Lance's filters
+ * do, looks at the field's own layer, so that has to be nullable as well, and so has a list.
  */
 static void carry_nulls_inwards(const struct lmn__shred *shred, bool *occurs)
 {
-    bool hollow = shred->def.len != 0 && !occurs[0];
-
     for (uint32_t i = shred->node_count - 1; i > 0; i--) {
-        if (!is_list(shred, i) && (i > 1 || hollow))
+        if (!is_list(shred, i))
             occurs[2 * i - 1] |= occurs[2 * i + 1];
     }
 }

@@ -619,3 +619,38 @@ def test_packed_structs__are_marked_by_either_key(tmp_path, version, key, value)
     for path in (theirs.uri, ours.path):
         assert leman.open(path).to_arrow().to_pylist() == rows.to_pylist()
         assert lance.dataset(path).to_table().to_pylist() == rows.to_pylist()
+
+
+LEAVES = {
+    "int": (pa.int32(), 5),
+    "text": (pa.string(), "hot"),
+    "long text": (pa.large_string(), "y" * 300),
+    "bool": (pa.bool_(), True),
+    "vector": (pa.list_(pa.float32(), 128), [1.0] * 128),
+    "dictionary": (pa.dictionary(pa.int8(), pa.string()), "p"),
+    "list": (pa.list_(pa.int32()), [1, 2]),
+    "struct": (pa.struct([("x", pa.int64())]), {"x": 1}),
+}
+
+
+@pytest.mark.parametrize("version", ["2.1", "2.2"])
+@pytest.mark.parametrize("leaf", LEAVES)
+def test_fields_of_null_structs_are_null(tmp_path, leaf, version):
+    """Also where pylance reads the field alone, as filters do."""
+    kind, value = LEAVES[leaf]
+    path = str(tmp_path / "t.lance")
+    rows = [None if i % 3 == 1 else {"a": value} for i in range(3000)]
+    for nullable in (True, False):
+        column = pa.array(rows, pa.struct([pa.field("a", kind, nullable=nullable)]))
+        lance.write_dataset(
+            pa.table({"s": column}),
+            path,
+            mode="overwrite",
+            data_storage_version=version,
+            max_rows_per_file=1500,
+        )
+        assert leman.open(path).compact().rows_rewritten == 3000
+        dataset = lance.dataset(path)
+        assert dataset.count_rows("s.a is null") == 1000
+        assert dataset.to_table(columns={"a": "s.a"})["a"].null_count == 1000
+        assert check(path)["s"].to_pylist() == rows
