@@ -27,6 +27,7 @@
 #include "store/draft.h"
 #include "table/apply.h"
 #include "table/conflict.h"
+#include "table/place.h"
 #include "table/versions.h"
 
 enum {
@@ -295,106 +296,24 @@ static enum lmn_status attempt_commit(struct commit *commit, bool *again_out, st
     return st;
 }
 
-static int compare_spans(const void *a, const void *b)
-{
-    const struct lmn__span *x = a, *y = b;
-    int order = x->len != 0 && y->len != 0
-                    ? memcmp(x->data, y->data, x->len < y->len ? x->len : y->len)
-                    : 0;
-
-    return order != 0 ? order : (x->len > y->len) - (x->len < y->len);
-}
-
-/* The fragments of a version as bytes, in order of these. */
-static enum lmn_status sort_fragments(const struct lmn__manifest *manifest,
-                                      struct lmn__arena *arena, struct lmn__pb_spans *spans_out,
-                                      struct lmn_error *err)
-{
-    size_t count = manifest->pb.fragments.count;
-    struct lmn__span *item = lmn__arena_array(arena, count, sizeof *item);
-
-    *spans_out = (struct lmn__pb_spans){ item, count };
-    if (item == NULL)
-        return lmn__arena_fail(arena, "a list of fragments", err);
-    if (count != 0) {
-        memcpy(item, manifest->pb.fragments.item, count * sizeof *item);
-        qsort(item, count, sizeof *item, compare_spans);
-    }
-    return LMN_OK;
-}
-
-static bool has_span(const struct lmn__pb_spans *spans, const struct lmn__span *span)
-{
-    return spans->count != 0 &&
-           bsearch(span, spans->item, spans->count, sizeof *span, compare_spans) != NULL;
-}
-
-/* Has a version one of the fragments that the commit brought? */
-static enum lmn_status has_made(const struct commit *commit, uint64_t version, bool *has_out,
-                                struct lmn_error *err)
-{
-    struct lmn__pb_spans before, after;
-    struct lmn__manifest *manifest;
-    struct lmn__arena arena;
-    enum lmn_status st = lmn__table_read_version(commit->table, version, commit->newest->plain_name,
-                                                 &manifest, err);
-
-    *has_out = false;
-    if (st != LMN_OK)
-        return st;
-    lmn__arena_init(&arena, commit->table->env, 0);
-    st = sort_fragments(commit->newest, &arena, &before, err);
-    if (st == LMN_OK)
-        st = sort_fragments(manifest, &arena, &after, err);
-    for (size_t i = 0;
-         st == LMN_OK && commit->made != NULL && !*has_out && i < commit->made->pb.fragments.count;
-         i++) {
-        const struct lmn__span *fragment = &commit->made->pb.fragments.item[i];
-
-        *has_out = has_span(&after, fragment) && !has_span(&before, fragment);
-    }
-    lmn__arena_deinit(&arena);
-    lmn__manifest_release(manifest);
-    return st;
-}
-
-/* Does the version that was made stand in the history, and not in a gap of it? */
-static enum lmn_status find_place(struct commit *commit, bool *stands_out, struct lmn_error *err)
-{
-    struct lmn_store *store = commit->table->store;
-    const struct lmn__manifest *base = commit->newest;
-    struct lmn__version_mark mark;
-    uint64_t newest;
-    bool plain;
-    enum lmn_status st = lmn__version_mark(store, base->pb.version, base->plain_name, &mark, err);
-
-    /* While the one before it is there, it does; one with a tag stays there, too. */
-    *stands_out = st == LMN_OK && lmn__version_same(&mark, &base->mark);
-    if (st != LMN_E_NOT_FOUND)
-        return st;
-    st = lmn__versions_newest(store, &newest, &plain, err);
-    if (st == LMN_OK && newest > base->pb.version + 1)
-        return has_made(commit, newest, stands_out, err);
-    *stands_out = true;
-    return st;
-}
-
 /* LMN_E_IO: whether the version that was made counts is not known. */
 static enum lmn_status check_place(struct commit *commit, struct lmn_error *err)
 {
     struct lmn_store *store = commit->table->store;
     uint64_t version = commit->newest->pb.version + 1;
     char path[LMN__VERSION_PATH_BYTES];
-    bool stands;
-    enum lmn_status st = find_place(commit, &stands, err);
+    enum lmn__place place;
+    enum lmn_status st = lmn__place_find(commit->table, commit->newest, commit->made, &place, err);
 
-    if (st == LMN_OK && stands)
+    if (st == LMN_OK && place == LMN__PLACE_IN_HISTORY)
         return LMN_OK;
     lmn__manifest_release(commit->made);
     commit->made = NULL;
-    if (st != LMN_OK)
+    if (st != LMN_OK || place == LMN__PLACE_NOT_KNOWN)
         return lmn_fail(err, LMN_E_IO,
-                        "%.200s: version %" PRIu64 " is made, but whether it stands cannot be seen",
+                        "%.200s: version %" PRIu64
+                        " is made, but whether it stands cannot be seen; "
+                        "look whether it is there before making it again",
                         store->name, version);
     lmn__version_path(version, commit->newest->plain_name, path);
     (void)store->ops->remove(store, path, NULL);

@@ -391,11 +391,12 @@ static enum lmn_status read_batch(void *context, struct lmn__scratch *scratch, u
 static enum lmn_status read_versions(struct diff *diff, uint64_t from, uint64_t to,
                                      struct lmn_error *err)
 {
-    struct lmn__manifest *known = lmn__table_manifest(diff->table);
-    bool plain = known->plain_name;
-    enum lmn_status st = lmn__table_read_version(diff->table, from, plain, &diff->from, err);
+    uint64_t newest;
+    bool plain;
+    enum lmn_status st = lmn__versions_newest(diff->table->store, &newest, &plain, err);
 
-    lmn__manifest_release(known);
+    if (st == LMN_OK)
+        st = lmn__table_read_version(diff->table, from, plain, &diff->from, err);
     if (st == LMN_OK)
         st = lmn__table_read_version(diff->table, to, plain, &diff->to, err);
     if (st == LMN_OK &&

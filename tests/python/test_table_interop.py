@@ -654,3 +654,18 @@ def test_fields_of_null_structs_are_null(tmp_path, leaf, version):
         assert dataset.count_rows("s.a is null") == 1000
         assert dataset.to_table(columns={"a": "s.a"})["a"].null_count == 1000
         assert check(path)["s"].to_pylist() == rows
+
+
+def test_manifests_are_renamed_under_an_open_table(tmp_path):
+    path = str(tmp_path / "t.lance")
+    lance.write_dataset(
+        pa.table({"id": [1]}), path, enable_v2_manifest_paths=False, enable_stable_row_ids=True
+    )
+    ours = leman.open(path)
+    ours.append({"id": [2]})
+    lance.dataset(path).migrate_manifest_paths_v2()
+    assert [row["id"] for row in ours.diff(1, 2).to_pylist()] == [2]
+    ours.append({"id": [3]})
+    assert check(path)["id"].to_pylist() == [1, 2, 3]
+    ours.restore(1)
+    assert check(path)["id"].to_pylist() == [1]
