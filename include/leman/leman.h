@@ -25,6 +25,7 @@
  *   table_fill.h   columns that functions fill, and their cells
  *   table_refill.h  filled columns computed again: compare, swap or discard
  *   table_versions.h  versions, tags, diff, compaction, cleanup
+ *   interrupt.h    let long calls of a thread end early
  *   job.h          run functions over rows: fill columns, checkpointed and resumable
  *   worker.h       the processes that do
  *   hub.h          workers on other machines
@@ -52,6 +53,7 @@
 #include <leman/hub.h>
 #include <leman/ingest.h>
 #include <leman/inspect.h>
+#include <leman/interrupt.h>
 #include <leman/ipc.h>
 #include <leman/job.h>
 #include <leman/load.h>

@@ -37,8 +37,24 @@ struct module_state *state_of(PyObject *self);
 /* Make the exception classes and add them to the module. -1 on failure. */
 int error_init(PyObject *module, struct module_state *state);
 
-/* Set the exception of `err`; returns NULL. */
+/* Set the exception of `err`, unless one is set; returns NULL. */
 PyObject *raise_error(const struct module_state *state, const struct lmn_error *err);
+
+/*
+ * A call of the library that may take long: other threads of Python run meanwhile, and Ctrl-C ends
+ * it. After long_call_end() nothing of Python may have changed but what the library has called.
+ */
+struct long_call {
+    PyThreadState *thread;
+    struct lmn_interrupt before; /* of a call around this one */
+    int64_t looked_ns;           /* when signals were looked at */
+    PyObject *type, *value, *traceback;
+};
+
+void long_call_begin(struct long_call *call);
+
+/* The status of the call; LMN_E_CANCELLED with an exception set when it was interrupted. */
+enum lmn_status long_call_end(struct long_call *call, enum lmn_status st);
 
 /*
  * Read a sequence of strings into an array that PyMem_Free() frees; the strings live as long as

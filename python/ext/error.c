@@ -85,6 +85,8 @@ PyObject *raise_error(const struct module_state *state, const struct lmn_error *
     PyObject *type = err->status < 16 ? state->error[err->status] : NULL;
     PyObject *text, *error = NULL;
 
+    if (PyErr_Occurred())
+        return NULL;
     if (type == NULL)
         type = state->base_error;
     /* A message may quote bytes of a damaged file, or cut a name in the middle of a character. */

@@ -131,6 +131,7 @@ static PyObject *table_create(PyObject *type, PyObject *args, PyObject *kwargs)
     struct lmn_table *table = NULL;
     PyObject *capsule;
     const char *root, *name;
+    struct long_call call;
     struct lmn_error err;
     enum lmn_status st;
 
@@ -139,16 +140,17 @@ static PyObject *table_create(PyObject *type, PyObject *args, PyObject *kwargs)
     stream = stream_of(capsule);
     if (stream == NULL || write_args_read(kwargs, &write) < 0)
         return NULL;
-    Py_BEGIN_ALLOW_THREADS
-        st = open_table_store(root, name, &store, &err);
-        if (st == LMN_OK)
-            st = lmn_table_create(store, stream, &write.options, &table, &err);
-        lmn_store_release(store);
-    Py_END_ALLOW_THREADS
+    long_call_begin(&call);
+    st = open_table_store(root, name, &store, &err);
+    if (st == LMN_OK)
+        st = lmn_table_create(store, stream, &write.options, &table, &err);
+    lmn_store_release(store);
+    st = long_call_end(&call, st);
     write_args_free(&write);
-    if (st != LMN_OK)
-        return PyErr_Occurred() ? NULL
-                                : raise_error(PyType_GetModuleState((PyTypeObject *)type), &err);
+    if (st != LMN_OK) {
+        lmn_table_release(table);
+        return raise_error(PyType_GetModuleState((PyTypeObject *)type), &err);
+    }
     return table_wrap((PyTypeObject *)type, table);
 }
 

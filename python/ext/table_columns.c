@@ -4,14 +4,15 @@
 PyObject *table_add_null_columns(PyObject *op, PyObject *capsule)
 {
     const struct ArrowSchema *schema = PyCapsule_GetPointer(capsule, "arrow_schema");
+    struct long_call call;
     struct lmn_error err;
     enum lmn_status st;
 
     if (schema == NULL)
         return NULL;
-    Py_BEGIN_ALLOW_THREADS
-        st = lmn_table_add_null_columns(table_of(op), schema, &err);
-    Py_END_ALLOW_THREADS
+    long_call_begin(&call);
+    st = lmn_table_add_null_columns(table_of(op), schema, &err);
+    st = long_call_end(&call, st);
     return end_write(op, st, &err);
 }
 
@@ -19,14 +20,15 @@ PyObject *table_add_columns(PyObject *op, PyObject *pairs)
 {
     uint32_t count;
     struct lmn_assignment *column = assignments_read(pairs, &count);
+    struct long_call call;
     struct lmn_error err;
     enum lmn_status st;
 
     if (column == NULL)
         return NULL;
-    Py_BEGIN_ALLOW_THREADS
-        st = lmn_table_add_columns(table_of(op), column, count, &err);
-    Py_END_ALLOW_THREADS
+    long_call_begin(&call);
+    st = lmn_table_add_columns(table_of(op), column, count, &err);
+    st = long_call_end(&call, st);
     PyMem_Free(column);
     return end_write(op, st, &err);
 }
@@ -37,6 +39,7 @@ PyObject *table_join_columns(PyObject *op, PyObject *args)
     PyObject *capsule, *names, *keep;
     const char **on;
     uint32_t on_count;
+    struct long_call call;
     struct lmn_error err;
     enum lmn_status st;
 
@@ -45,9 +48,9 @@ PyObject *table_join_columns(PyObject *op, PyObject *args)
     stream = stream_of(capsule);
     if (stream == NULL || read_names(names, &on, &on_count, &keep) < 0)
         return NULL;
-    Py_BEGIN_ALLOW_THREADS
-        st = lmn_table_join_columns(table_of(op), stream, on, on_count, &err);
-    Py_END_ALLOW_THREADS
+    long_call_begin(&call);
+    st = lmn_table_join_columns(table_of(op), stream, on, on_count, &err);
+    st = long_call_end(&call, st);
     PyMem_Free(on);
     Py_XDECREF(keep);
     return end_write(op, st, &err);
@@ -58,14 +61,15 @@ PyObject *table_drop_columns(PyObject *op, PyObject *names)
     const char **column;
     PyObject *keep;
     uint32_t count;
+    struct long_call call;
     struct lmn_error err;
     enum lmn_status st;
 
     if (read_names(names, &column, &count, &keep) < 0)
         return NULL;
-    Py_BEGIN_ALLOW_THREADS
-        st = lmn_table_drop_columns(table_of(op), column, count, &err);
-    Py_END_ALLOW_THREADS
+    long_call_begin(&call);
+    st = lmn_table_drop_columns(table_of(op), column, count, &err);
+    st = long_call_end(&call, st);
     PyMem_Free(column);
     Py_XDECREF(keep);
     return end_write(op, st, &err);
@@ -74,14 +78,15 @@ PyObject *table_drop_columns(PyObject *op, PyObject *names)
 PyObject *table_rename_column(PyObject *op, PyObject *args)
 {
     const char *column, *name;
+    struct long_call call;
     struct lmn_error err;
     enum lmn_status st;
 
     if (!PyArg_ParseTuple(args, "ss", &column, &name))
         return NULL;
-    Py_BEGIN_ALLOW_THREADS
-        st = lmn_table_rename_column(table_of(op), column, name, &err);
-    Py_END_ALLOW_THREADS
+    long_call_begin(&call);
+    st = lmn_table_rename_column(table_of(op), column, name, &err);
+    st = long_call_end(&call, st);
     return end_write(op, st, &err);
 }
 
@@ -91,15 +96,16 @@ PyObject *table_set_read_group(PyObject *op, PyObject *args)
     const char **column;
     uint32_t count;
     unsigned int rows;
+    struct long_call call;
     struct lmn_error err;
     enum lmn_status st;
 
     if (!PyArg_ParseTuple(args, "OI", &names, &rows) ||
         read_names(names, &column, &count, &keep) < 0)
         return NULL;
-    Py_BEGIN_ALLOW_THREADS
-        st = lmn_table_set_read_group(table_of(op), column, count, rows, &err);
-    Py_END_ALLOW_THREADS
+    long_call_begin(&call);
+    st = lmn_table_set_read_group(table_of(op), column, count, rows, &err);
+    st = long_call_end(&call, st);
     PyMem_Free(column);
     Py_XDECREF(keep);
     return end_write(op, st, &err);
@@ -110,6 +116,7 @@ PyObject *table_widen_column(PyObject *op, PyObject *args)
     const struct ArrowSchema *type;
     const char *column;
     PyObject *capsule;
+    struct long_call call;
     struct lmn_error err;
     enum lmn_status st;
 
@@ -118,8 +125,8 @@ PyObject *table_widen_column(PyObject *op, PyObject *args)
     type = PyCapsule_GetPointer(capsule, "arrow_schema");
     if (type == NULL)
         return NULL;
-    Py_BEGIN_ALLOW_THREADS
-        st = lmn_table_widen_column(table_of(op), column, type, &err);
-    Py_END_ALLOW_THREADS
+    long_call_begin(&call);
+    st = lmn_table_widen_column(table_of(op), column, type, &err);
+    st = long_call_end(&call, st);
     return end_write(op, st, &err);
 }

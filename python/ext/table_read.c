@@ -90,21 +90,33 @@ PyObject *table_scan(PyObject *op, PyObject *args, PyObject *kwargs)
     return stream_capsule(&stream);
 }
 
+/* Of a call that was interrupted when it had them. */
+static void release_rows(struct ArrowSchema *schema, struct ArrowArray *array)
+{
+    if (schema->release != NULL)
+        schema->release(schema);
+    if (array->release != NULL)
+        array->release(array);
+}
+
 PyObject *table_next(PyObject *op, PyObject *capsule)
 {
     struct ArrowArrayStream *stream = stream_of(capsule);
     struct ArrowSchema schema = { 0 };
     struct ArrowArray array = { 0 };
+    struct long_call call;
     struct lmn_error err;
     enum lmn_status st;
 
     if (stream == NULL)
         return NULL;
-    Py_BEGIN_ALLOW_THREADS
-        st = lmn_table_scan_next(stream, &array, &err);
-    Py_END_ALLOW_THREADS
-    if (st != LMN_OK)
+    long_call_begin(&call);
+    st = lmn_table_scan_next(stream, &array, &err);
+    st = long_call_end(&call, st);
+    if (st != LMN_OK) {
+        release_rows(&schema, &array);
         return raise_error(state_of(op), &err);
+    }
     if (array.release == NULL)
         Py_RETURN_NONE;
     if (stream->get_schema(stream, &schema) != 0) {
@@ -121,6 +133,7 @@ static PyObject *take_rows(PyObject *op, PyObject *args, PyObject *kwargs, bool 
     struct ArrowArray array = { 0 };
     struct scan_args scan;
     Py_buffer rows;
+    struct long_call call;
     struct lmn_error err;
     enum lmn_status st;
 
@@ -135,18 +148,20 @@ static PyObject *take_rows(PyObject *op, PyObject *args, PyObject *kwargs, bool 
         PyBuffer_Release(&rows);
         return NULL;
     }
-    Py_BEGIN_ALLOW_THREADS
-        if (by_id)
-            st = lmn_table_take_ids(table_of(op), rows.buf, (uint64_t)rows.len / 8, &scan.options,
-                                    &schema, &array, &err);
-        else
-            st = lmn_table_take(table_of(op), rows.buf, (uint64_t)rows.len / 8, &scan.options,
+    long_call_begin(&call);
+    if (by_id)
+        st = lmn_table_take_ids(table_of(op), rows.buf, (uint64_t)rows.len / 8, &scan.options,
                                 &schema, &array, &err);
-    Py_END_ALLOW_THREADS
+    else
+        st = lmn_table_take(table_of(op), rows.buf, (uint64_t)rows.len / 8, &scan.options, &schema,
+                            &array, &err);
+    st = long_call_end(&call, st);
     scan_args_free(&scan);
     PyBuffer_Release(&rows);
-    if (st != LMN_OK)
+    if (st != LMN_OK) {
+        release_rows(&schema, &array);
         return raise_error(state_of(op), &err);
+    }
     return pair_capsules(&schema, &array);
 }
 
@@ -164,14 +179,15 @@ PyObject *table_count(PyObject *op, PyObject *args)
 {
     const char *where = NULL;
     uint64_t count;
+    struct long_call call;
     struct lmn_error err;
     enum lmn_status st;
 
     if (!PyArg_ParseTuple(args, "|z", &where))
         return NULL;
-    Py_BEGIN_ALLOW_THREADS
-        st = lmn_table_count(table_of(op), where, &count, &err);
-    Py_END_ALLOW_THREADS
+    long_call_begin(&call);
+    st = lmn_table_count(table_of(op), where, &count, &err);
+    st = long_call_end(&call, st);
     if (st != LMN_OK)
         return raise_error(state_of(op), &err);
     return PyLong_FromUnsignedLongLong(count);

@@ -128,15 +128,16 @@ PyObject *table_compact(PyObject *op, PyObject *args)
     struct lmn_compact_options options = { 0 };
     struct lmn_compact_result result;
     unsigned long long rows;
+    struct long_call call;
     struct lmn_error err;
     enum lmn_status st;
 
     if (!PyArg_ParseTuple(args, "Kd", &rows, &options.deleted_share))
         return NULL;
     options.target_rows_per_fragment = rows;
-    Py_BEGIN_ALLOW_THREADS
-        st = lmn_table_compact(table_of(op), &options, &result, &err);
-    Py_END_ALLOW_THREADS
+    long_call_begin(&call);
+    st = lmn_table_compact(table_of(op), &options, &result, &err);
+    st = long_call_end(&call, st);
     if (st != LMN_OK)
         return raise_error(state_of(op), &err);
     return Py_BuildValue("(KKK)", (unsigned long long)result.fragments_removed,
@@ -174,28 +175,33 @@ PyObject *table_diff(PyObject *op, PyObject *args)
 {
     struct ArrowArrayStream stream;
     unsigned long long from, to;
+    struct long_call call;
     struct lmn_error err;
     enum lmn_status st;
 
     if (!PyArg_ParseTuple(args, "KK", &from, &to))
         return NULL;
-    Py_BEGIN_ALLOW_THREADS
-        st = lmn_table_diff(table_of(op), from, to, &stream, &err);
-    Py_END_ALLOW_THREADS
-    if (st != LMN_OK)
+    long_call_begin(&call);
+    st = lmn_table_diff(table_of(op), from, to, &stream, &err);
+    st = long_call_end(&call, st);
+    if (st != LMN_OK) {
+        if (stream.release != NULL)
+            stream.release(&stream);
         return raise_error(state_of(op), &err);
+    }
     return stream_capsule(&stream);
 }
 
 PyObject *table_upgrade(PyObject *op, PyObject *unused)
 {
+    struct long_call call;
     struct lmn_error err;
     enum lmn_status st;
 
     (void)unused;
-    Py_BEGIN_ALLOW_THREADS
-        st = lmn_table_upgrade(table_of(op), &err);
-    Py_END_ALLOW_THREADS
+    long_call_begin(&call);
+    st = lmn_table_upgrade(table_of(op), &err);
+    st = long_call_end(&call, st);
     if (st != LMN_OK)
         return raise_error(state_of(op), &err);
     Py_RETURN_NONE;
@@ -218,15 +224,16 @@ PyObject *table_verify(PyObject *op, PyObject *unused)
 {
     PyObject *findings = PyList_New(0);
     struct lmn_verify_result result;
+    struct long_call call;
     struct lmn_error err;
     enum lmn_status st;
 
     (void)unused;
     if (findings == NULL)
         return NULL;
-    Py_BEGIN_ALLOW_THREADS
-        st = lmn_table_verify(table_of(op), keep_finding, findings, &result, &err);
-    Py_END_ALLOW_THREADS
+    long_call_begin(&call);
+    st = lmn_table_verify(table_of(op), keep_finding, findings, &result, &err);
+    st = long_call_end(&call, st);
     if (st != LMN_OK) {
         Py_DECREF(findings);
         return raise_error(state_of(op), &err);

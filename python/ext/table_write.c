@@ -9,6 +9,7 @@ static PyObject *write_rows(PyObject *op, PyObject *args, PyObject *kwargs, bool
     struct ArrowArrayStream *stream;
     struct write_args write;
     PyObject *capsule;
+    struct long_call call;
     struct lmn_error err;
     enum lmn_status st;
 
@@ -17,12 +18,12 @@ static PyObject *write_rows(PyObject *op, PyObject *args, PyObject *kwargs, bool
     stream = stream_of(capsule);
     if (stream == NULL || write_args_read(kwargs, &write) < 0)
         return NULL;
-    Py_BEGIN_ALLOW_THREADS
-        if (append)
-            st = lmn_table_append(table_of(op), stream, &write.options, &err);
-        else
-            st = lmn_table_overwrite(table_of(op), stream, &write.options, &err);
-    Py_END_ALLOW_THREADS
+    long_call_begin(&call);
+    if (append)
+        st = lmn_table_append(table_of(op), stream, &write.options, &err);
+    else
+        st = lmn_table_overwrite(table_of(op), stream, &write.options, &err);
+    st = long_call_end(&call, st);
     write_args_free(&write);
     return end_write(op, st, &err);
 }
@@ -41,14 +42,15 @@ PyObject *table_delete(PyObject *op, PyObject *args)
 {
     const char *where;
     uint64_t count;
+    struct long_call call;
     struct lmn_error err;
     enum lmn_status st;
 
     if (!PyArg_ParseTuple(args, "s", &where))
         return NULL;
-    Py_BEGIN_ALLOW_THREADS
-        st = lmn_table_delete(table_of(op), where, &count, &err);
-    Py_END_ALLOW_THREADS
+    long_call_begin(&call);
+    st = lmn_table_delete(table_of(op), where, &count, &err);
+    st = long_call_end(&call, st);
     if (st != LMN_OK)
         return raise_error(state_of(op), &err);
     return PyLong_FromUnsignedLongLong(count);
@@ -88,6 +90,7 @@ PyObject *table_update(PyObject *op, PyObject *args)
     PyObject *pairs;
     uint32_t assignment_count;
     uint64_t count;
+    struct long_call call;
     struct lmn_error err;
     enum lmn_status st;
 
@@ -96,9 +99,9 @@ PyObject *table_update(PyObject *op, PyObject *args)
     assignment = assignments_read(pairs, &assignment_count);
     if (assignment == NULL)
         return NULL;
-    Py_BEGIN_ALLOW_THREADS
-        st = lmn_table_update(table_of(op), where, assignment, assignment_count, &count, &err);
-    Py_END_ALLOW_THREADS
+    long_call_begin(&call);
+    st = lmn_table_update(table_of(op), where, assignment, assignment_count, &count, &err);
+    st = long_call_end(&call, st);
     PyMem_Free(assignment);
     if (st != LMN_OK)
         return raise_error(state_of(op), &err);
@@ -129,6 +132,7 @@ PyObject *table_merge(PyObject *op, PyObject *args, PyObject *kwargs)
     const char **on = NULL, *matched, *not_matched, *not_in_source;
     struct write_args write = { 0 };
     PyObject *capsule, *names, *keep = NULL;
+    struct long_call call;
     struct lmn_error err;
     enum lmn_status st;
 
@@ -148,9 +152,9 @@ PyObject *table_merge(PyObject *op, PyObject *args, PyObject *kwargs)
     }
     options.on = on;
     options.write = write.options;
-    Py_BEGIN_ALLOW_THREADS
-        st = lmn_table_merge(table_of(op), stream, &options, &result, &err);
-    Py_END_ALLOW_THREADS
+    long_call_begin(&call);
+    st = lmn_table_merge(table_of(op), stream, &options, &result, &err);
+    st = long_call_end(&call, st);
     write_args_free(&write);
     PyMem_Free(on);
     Py_XDECREF(keep);

@@ -3,6 +3,8 @@
 
 #include <errno.h>
 
+#include "os/interrupt.h"
+
 static int status_errno(enum lmn_status status)
 {
     switch (status) {
@@ -112,9 +114,13 @@ static enum lmn_status stream_fail(struct ArrowArrayStream *stream, int rc, stru
 enum lmn_status lmn__stream_next(struct ArrowArrayStream *stream, struct ArrowArray *array_out,
                                  struct lmn_error *err)
 {
+    enum lmn_status st;
     int rc;
 
     *array_out = (struct ArrowArray){ 0 };
+    st = lmn__interrupt_check(err);
+    if (st != LMN_OK)
+        return st;
     rc = stream->get_next(stream, array_out);
     return rc == 0 ? LMN_OK : stream_fail(stream, rc, err);
 }

@@ -23,6 +23,7 @@
 #include "arrow/slice.h"
 #include "base/math.h"
 #include "os/fork.h"
+#include "os/interrupt.h"
 #include "os/thread.h"
 
 enum { RING_PER_THREAD = 4, THREADS_MAX = 256 };
@@ -141,8 +142,14 @@ static enum lmn_status take_from_ring(struct batches *batches, struct ArrowArray
     enum lmn_status st;
 
     lmn__mutex_lock(&batches->mutex);
-    while (!slot->done)
-        lmn__cond_wait(&batches->ready, &batches->mutex);
+    while (!slot->done) {
+        st = lmn__interrupt_check(&batches->error);
+        if (st != LMN_OK) {
+            lmn__mutex_unlock(&batches->mutex);
+            return st;
+        }
+        lmn__interrupt_wait(&batches->ready, &batches->mutex);
+    }
     st = slot->status;
     batches->error = slot->error;
     *array_out = slot->array;
@@ -197,15 +204,16 @@ static bool is_forked(const struct batches *batches)
 static enum lmn_status next(struct batches *batches, struct ArrowArray *array_out)
 {
     while (batches->left != 0 && batches->delivered < batches->batch_count) {
-        enum lmn_status st = batches->thread_count != 0
-                                 ? take_from_ring(batches, array_out)
-                                 : batches->source.read(batches->source.context, &batches->scratch,
-                                                        batches->delivered, array_out,
-                                                        &batches->error);
+        enum lmn_status st = lmn__interrupt_check(&batches->error);
 
-        batches->delivered++;
+        if (st == LMN_OK && batches->thread_count != 0)
+            st = take_from_ring(batches, array_out);
+        else if (st == LMN_OK)
+            st = batches->source.read(batches->source.context, &batches->scratch,
+                                      batches->delivered, array_out, &batches->error);
         if (st != LMN_OK)
             return st;
+        batches->delivered++;
         cut(batches, array_out);
         if (array_out->release != NULL && array_out->length != 0)
             return LMN_OK;

@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "base/math.h"
 #include "format/blob_writer.h"
+#include "os/interrupt.h"
 
 enum { THREADS_MAX = 64 };
 
@@ -104,6 +105,8 @@ enum lmn_status lmn_file_writer_write(struct lmn_file_writer *writer,
 {
     enum lmn_status st = check_whole(writer, err);
 
+    if (st == LMN_OK)
+        st = lmn__interrupt_check(err);
     if (st != LMN_OK)
         return st;
     st = lmn__write_plan_check(&writer->plan, batch, err);

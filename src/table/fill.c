@@ -17,7 +17,7 @@
 
 #include "base/error.h"
 #include "base/math.h"
-#include "os/thread.h"
+#include "os/interrupt.h"
 #include "table/fill_rows.h"
 #include "table/fragment_draft.h"
 #include "table/fragment_writer.h"
@@ -171,8 +171,10 @@ struct work {
     uint64_t missing_count;
     uint32_t writer_threads;
     struct lmn__mutex mutex;
+    struct lmn__cond changed;
     struct {
         uint64_t next;
+        uint64_t active;        /* threads */
         enum lmn_status status; /* the first failure */
         struct lmn_error error;
     } locked;
@@ -272,6 +274,15 @@ static enum lmn_status fill_one(struct work *work, uint64_t index, struct lmn_er
                : st;
 }
 
+static void fail_locked(struct work *work, enum lmn_status status, const struct lmn_error *error)
+{
+    if (work->locked.status != LMN_OK)
+        return;
+    work->locked.status = status;
+    work->locked.error = *error;
+    atomic_store(&work->fill->over, true);
+}
+
 static void work_main(void *context)
 {
     struct work *work = context;
@@ -285,12 +296,28 @@ static void work_main(void *context)
         lmn__mutex_unlock(&work->mutex);
         st = fill_one(work, index, &err);
         lmn__mutex_lock(&work->mutex);
-        if (st != LMN_OK && work->locked.status == LMN_OK) {
-            work->locked.status = st;
-            work->locked.error = err;
-        }
+        if (st != LMN_OK)
+            fail_locked(work, st, &err);
+    }
+    work->locked.active--;
+    lmn__cond_wake_all(&work->changed);
+    lmn__mutex_unlock(&work->mutex);
+}
+
+/* Wait for the threads; meanwhile the caller may be interrupted. */
+static void join_all(struct work *work, struct lmn__thread *thread, uint64_t count)
+{
+    struct lmn_error err;
+
+    lmn__mutex_lock(&work->mutex);
+    while (work->locked.active != 0) {
+        if (lmn__interrupt_check(&err) != LMN_OK)
+            fail_locked(work, LMN_E_CANCELLED, &err);
+        lmn__interrupt_wait(&work->changed, &work->mutex);
     }
     lmn__mutex_unlock(&work->mutex);
+    while (count != 0)
+        lmn__thread_join(&thread[--count]);
 }
 
 /* This thread works, and others with it where they can be had. */
@@ -304,14 +331,24 @@ static enum lmn_status run(struct work *work, struct lmn_error *err)
 
     if (st != LMN_OK)
         return st;
+    st = lmn__cond_init(&work->changed, err);
+    if (st != LMN_OK) {
+        lmn__mutex_deinit(&work->mutex);
+        return st;
+    }
     count = lmn__min_u64(count, THREADS_MAX);
     work->writer_threads = count > 1 ? 1 : 0;
+    work->locked.active = lmn__max_u64(count, 1);
+    atomic_store(&work->fill->over, false);
     while (started + 1 < count &&
            lmn__thread_start(env, work_main, work, &thread[started], NULL) == LMN_OK)
         started++;
+    lmn__mutex_lock(&work->mutex);
+    work->locked.active -= lmn__max_u64(count, 1) - 1 - started;
+    lmn__mutex_unlock(&work->mutex);
     work_main(work);
-    while (started != 0)
-        lmn__thread_join(&thread[--started]);
+    join_all(work, thread, started);
+    lmn__cond_deinit(&work->changed);
     lmn__mutex_deinit(&work->mutex);
     if (work->locked.status != LMN_OK && err != NULL)
         *err = work->locked.error;

@@ -9,6 +9,8 @@
 #ifndef LMN_TABLE_FILL_H
 #define LMN_TABLE_FILL_H
 
+#include <stdatomic.h>
+
 #include "format/projection.h"
 #include "table/change.h"
 
@@ -58,6 +60,7 @@ struct lmn__fill {
     void *context;
     bool with_deleted; /* fn sees deleted rows, too; otherwise they get nulls */
     bool in_order;     /* fn sees all rows in the order of the table, from one thread */
+    atomic_bool over;  /* one thread has failed: the others need not go on */
 };
 
 /* `table` lives on. The caller frees the fill. */

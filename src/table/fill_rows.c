@@ -125,7 +125,10 @@ static enum lmn_status write_rows(struct filling *filling, struct lmn_error *err
         count = lmn__min_u64(step, rows - first);
         if (fill->fitting != NULL)
             count = fill->fitting(fill->context, first, count);
-        st = write_batch(filling, first, count, err);
+        if (atomic_load(&fill->over))
+            st = lmn_fail(err, LMN_E_CANCELLED, "another fragment has failed");
+        else
+            st = write_batch(filling, first, count, err);
     }
     return st;
 }

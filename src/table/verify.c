@@ -25,6 +25,7 @@
 #include "base/math.h"
 #include "format/batches.h"
 #include "format/checksum.h"
+#include "os/interrupt.h"
 #include "table/conflict.h"
 #include "table/fragment_reader.h"
 #include "table/table.h"
@@ -132,7 +133,9 @@ static enum lmn_status read_column(struct verify *verify, uint64_t fragment_id,
         uint64_t first = page->first_row / leaf->stride;
         uint64_t end = lmn__div_up(page->first_row + page->row_count, leaf->stride);
 
-        st = read_page(verify, node, &reader, first, end - first, err);
+        st = lmn__interrupt_check(err);
+        if (st == LMN_OK)
+            st = read_page(verify, node, &reader, first, end - first, err);
         st = judge(verify, fragment_id, st, err);
     }
     lmn__reader_deinit(&reader);

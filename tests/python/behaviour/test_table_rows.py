@@ -2,8 +2,11 @@
 """What goes into a table comes out of it: data of every form, in order, by position and by id."""
 
 import copy
+import signal
 import subprocess
 import sys
+import threading
+from pathlib import Path
 
 import leman
 import numpy as np
@@ -632,3 +635,39 @@ def test_a_table_that_is_made_anew_during_a_write(db):
             write(rows())
         assert db.open_table("t").to_arrow()["id"].to_pylist() == [10, 20]
         assert not db.open_table("t").verify().findings
+
+
+SLOW = "regexp_replace(regexp_replace(upper(text), '(A|E|I|O|U)+', 'x', 'g'), '(X|T)+[0-9]*', 'y')"
+INTERRUPTED = {
+    "update": lambda table: table.update(None, {"text": SLOW}),
+    "add_columns": lambda table: table.add_columns({"slow": SLOW}),
+}
+
+
+class Interrupted(Exception):
+    pass
+
+
+@pytest.mark.parametrize("call", INTERRUPTED)
+def test_signals_end_calls_that_take_long(db, call):
+    """As Ctrl-C does, and what a handler raises comes out of the call."""
+    texts = [f"a rather long text with the number {i} in it" for i in range(200_000)]
+    table = db.create_table("t", {"text": texts}, max_rows_per_fragment=60_000)
+
+    def handler(number, frame):
+        raise Interrupted
+
+    def kill_when_it_writes():
+        while not any(Path(table.path, "data").glob("*.tmp")):
+            pass
+        signal.pthread_kill(threading.main_thread().ident, signal.SIGUSR1)
+
+    before = signal.signal(signal.SIGUSR1, handler)
+    try:
+        with pytest.raises(Interrupted):
+            threading.Thread(target=kill_when_it_writes).start()
+            INTERRUPTED[call](table)
+    finally:
+        signal.signal(signal.SIGUSR1, before)
+    assert db.open_table("t").version == 1
+    assert db.open_table("t").schema.names == ["text"]
