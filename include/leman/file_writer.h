@@ -30,7 +30,8 @@ struct lmn_file_writer_options {
  *
  * The caller ends the writer by finishing or aborting it.
  *
- * LMN_E_INVALID      options out of range
+ * LMN_E_INVALID      options out of range; a name, a time zone or a key of metadata that is not
+ *                    UTF-8; two columns, or two fields of one struct, of one name
  * LMN_E_UNSUPPORTED  a type that the file version has no place for
  */
 LMN_API LMN_MUST_USE enum lmn_status lmn_file_writer_open(

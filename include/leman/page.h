@@ -43,7 +43,7 @@ struct lmn_tail;
  * `row_start` is the number that the first row will have in the file. Nothing of the arguments is
  * kept. `env` and `options` may be NULL. The caller frees *pages_out.
  *
- * LMN_E_INVALID      options out of range
+ * LMN_E_INVALID      options out of range, or names as lmn_file_writer_open() refuses them
  * LMN_E_UNSUPPORTED  a type that the file version has no place for, or a blob column
  */
 LMN_API LMN_MUST_USE enum lmn_status lmn_pages_encode(
@@ -93,6 +93,7 @@ LMN_API LMN_MUST_USE enum lmn_status lmn_pages_describe(struct lmn_pages *pages,
  *
  * The caller frees *tail_out.
  *
+ * LMN_E_INVALID      a version that is not written, or names as lmn_file_writer_open() refuses them
  * LMN_E_UNSUPPORTED  a type that the file version has no place for
  */
 LMN_API LMN_MUST_USE enum lmn_status lmn_tail_new(struct lmn_env *env,

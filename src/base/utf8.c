@@ -1,11 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/utf8.h"
 
+#include <stdio.h>
+#include <string.h>
+
+enum { SHOWN_BYTES = 200, ESCAPE_CHARS = 4 };
+
 /* The number of bytes that a first byte asks for; 0: it cannot be first. */
 static size_t character_bytes(uint8_t first)
 {
     if (first < 0x80)
-        return first != 0;
+        return 1;
     if (first < 0xc2 || first > 0xf4)
         return 0;
     return first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4;
@@ -20,21 +25,81 @@ static bool second_fits(uint8_t first, uint8_t second)
     return second >= low && second <= high;
 }
 
-bool lmn__utf8_valid(struct lmn__span text)
+/* Bytes of the character in front; 0: there is none. */
+static size_t first_character(const uint8_t *at, size_t left)
+{
+    size_t bytes = character_bytes(at[0]);
+
+    if (bytes > left || (bytes > 1 && !second_fits(at[0], at[1])))
+        return 0;
+    for (size_t i = 2; i < bytes; i++) {
+        if ((at[i] & 0xc0) != 0x80)
+            return 0;
+    }
+    return bytes;
+}
+
+/* Bytes from the front that are ASCII, of those that are eight together. */
+static size_t ascii_bytes(const uint8_t *at, size_t left)
+{
+    size_t bytes = 0;
+
+    for (; left - bytes >= 8; bytes += 8) {
+        uint64_t high = lmn__load_u64(at + bytes) & 0x8080808080808080;
+
+        if (high != 0)
+            return bytes + (size_t)__builtin_ctzll(high) / 8;
+    }
+    return bytes;
+}
+
+size_t lmn__utf8_bytes(struct lmn__span text)
 {
     size_t at = 0;
 
     while (at < text.len) {
-        size_t bytes = character_bytes(text.data[at]);
+        size_t bytes = 0;
 
-        if (bytes == 0 || bytes > text.len - at ||
-            (bytes > 1 && !second_fits(text.data[at], text.data[at + 1])))
-            return false;
-        for (size_t i = 2; i < bytes; i++) {
-            if ((text.data[at + i] & 0xc0) != 0x80)
-                return false;
-        }
+        at += ascii_bytes(text.data + at, text.len - at);
+        if (at < text.len)
+            bytes = first_character(text.data + at, text.len - at);
+        if (bytes == 0)
+            break;
         at += bytes;
     }
-    return true;
+    return at;
+}
+
+bool lmn__utf8_valid(struct lmn__span text)
+{
+    return lmn__utf8_bytes(text) == text.len &&
+           (text.len == 0 || memchr(text.data, '\0', text.len) == NULL);
+}
+
+/* The text, its other bytes escaped; a long one is cut. */
+static void show(struct lmn__span text, char *out)
+{
+    size_t used = 0, at = 0;
+
+    while (at < text.len && used + ESCAPE_CHARS < SHOWN_BYTES) {
+        size_t bytes = first_character(text.data + at, text.len - at);
+
+        if (bytes == 0)
+            used += (size_t)snprintf(out + used, SHOWN_BYTES - used, "\\x%02x", text.data[at]);
+        else
+            memcpy(out + used, text.data + at, bytes);
+        used += bytes;
+        at += bytes != 0 ? bytes : 1;
+    }
+    out[used] = '\0';
+}
+
+enum lmn_status lmn__utf8_check(struct lmn__span text, const char *what, struct lmn_error *err)
+{
+    char shown[SHOWN_BYTES];
+
+    if (lmn__utf8_bytes(text) == text.len)
+        return LMN_OK;
+    show(text, shown);
+    return lmn_fail(err, LMN_E_INVALID, "%s is not UTF-8: \"%s\"", what, shown);
 }

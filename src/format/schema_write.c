@@ -2,9 +2,11 @@
 #include "format/schema_write.h"
 
 #include <nanoarrow/nanoarrow.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
+#include "base/utf8.h"
 #include "format/logical_type.h"
 #include "format/schema.h"
 
@@ -92,12 +94,14 @@ static uint32_t count_fields(const struct ArrowSchema *schema)
     return count;
 }
 
+/* Keys are text, which other readers insist on; values are bytes. */
 static enum lmn_status copy_metadata(struct maker *maker, const char *metadata,
                                      struct lmn__pb_list *list_out, struct lmn_error *err)
 {
     struct ArrowMetadataReader reader;
     struct ArrowStringView key, value;
     struct lmn__pb_entry *entry;
+    enum lmn_status st;
 
     if (metadata == NULL)
         return LMN_OK;
@@ -118,6 +122,9 @@ static enum lmn_status copy_metadata(struct maker *maker, const char *metadata,
                                            (size_t)value.size_bytes };
         if (entry->key.data == NULL || entry->value.data == NULL)
             return lmn__arena_fail(maker->arena, "a schema", err);
+        st = lmn__utf8_check(entry->key, "a key of metadata", err);
+        if (st != LMN_OK)
+            return st;
         entry++;
         list_out->count++;
     }
@@ -233,9 +240,43 @@ static enum lmn_status set_type(struct maker *maker, const struct ArrowSchema *s
     lmn__buf_init(&name, maker->arena->env, 0);
     st = lmn__logical_type_from_arrow(schema, &name, err);
     if (st == LMN_OK)
+        st = lmn__utf8_check((struct lmn__span){ name.data, name.len }, "its type", err);
+    if (st == LMN_OK)
         return lmn__arena_keep(maker->arena, &name, "a type's name", &field->logical_type, err);
     lmn__buf_deinit(&name);
     return st;
+}
+
+static int compare_names(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* Columns, and fields of one struct, are found by their names: those are text, and none is twice.
+ */
+static enum lmn_status check_names(const struct maker *maker, const struct ArrowSchema *schema,
+                                   bool top, struct lmn_error *err)
+{
+    size_t count = (size_t)schema->n_children;
+    const char **name = lmn__arena_array(maker->arena, count, sizeof *name);
+    enum lmn_status st = LMN_OK;
+
+    if (name == NULL)
+        return lmn__arena_fail(maker->arena, "a schema", err);
+    for (size_t i = 0; st == LMN_OK && i < count; i++) {
+        name[i] = schema->children[i]->name != NULL ? schema->children[i]->name : "";
+        st = lmn__utf8_check(span_of(name[i]), top ? "the name of a column" : "the name of a field",
+                             err);
+    }
+    if (st != LMN_OK || count == 0)
+        return st;
+    qsort(name, count, sizeof *name, compare_names);
+    for (size_t i = 1; i < count; i++) {
+        if (strcmp(name[i - 1], name[i]) == 0)
+            return lmn_fail(err, LMN_E_INVALID, "%s \"%.100s\" is there twice",
+                            top ? "column" : "field", name[i]);
+    }
+    return LMN_OK;
 }
 
 static enum lmn_status make_field(struct maker *maker, const struct ArrowSchema *schema,
@@ -245,6 +286,7 @@ static enum lmn_status make_children(struct maker *maker, const struct ArrowSche
                                      int32_t id, struct place place, struct lmn_error *err)
 {
     bool fixed = schema->format[0] == '+' && schema->format[1] == 'w';
+    enum lmn_status st;
 
     if (schema->dictionary != NULL || lmn__arrow_is_reference(schema) ||
         (fixed && strcmp(schema->children[0]->format, "+s") != 0))
@@ -253,13 +295,10 @@ static enum lmn_status make_children(struct maker *maker, const struct ArrowSche
     place.depth++;
     place.in_fixed_list |= fixed;
     place.in_list |= !fixed && strcmp(schema->format, "+s") != 0;
-    for (int64_t i = 0; i < schema->n_children; i++) {
-        enum lmn_status st = make_field(maker, schema->children[i], place, err);
-
-        if (st != LMN_OK)
-            return st;
-    }
-    return LMN_OK;
+    st = check_names(maker, schema, false, err);
+    for (int64_t i = 0; st == LMN_OK && i < schema->n_children; i++)
+        st = make_field(maker, schema->children[i], place, err);
+    return st;
 }
 
 static enum lmn_status make_field(struct maker *maker, const struct ArrowSchema *schema,
@@ -305,12 +344,10 @@ enum lmn_status lmn__schema_from_arrow(const struct ArrowSchema *schema, uint32_
     maker.field = lmn__arena_array(arena, count_fields(schema), sizeof *maker.field);
     if (maker.field == NULL)
         return lmn__arena_fail(arena, "a schema", err);
-    for (int64_t i = 0; i < schema->n_children; i++) {
+    st = check_names(&maker, schema, true, err);
+    for (int64_t i = 0; st == LMN_OK && i < schema->n_children; i++)
         st = make_field(&maker, schema->children[i], top, err);
-        if (st != LMN_OK)
-            return st;
-    }
     pb_out->fields.item = maker.field;
     pb_out->fields.count = maker.count;
-    return copy_metadata(&maker, schema->metadata, &pb_out->metadata, err);
+    return st == LMN_OK ? copy_metadata(&maker, schema->metadata, &pb_out->metadata, err) : st;
 }

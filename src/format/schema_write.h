@@ -13,6 +13,8 @@
  * Make the schema message of `schema`, a struct of the columns, in the arena. Fields are numbered
  * in the order of the tree.
  *
+ * LMN_E_INVALID      a name, a type or a key of metadata is not UTF-8; or two columns, or two
+ *                    fields of one struct, have one name
  * LMN_E_UNSUPPORTED  a type that version 2.`minor` has no place for; the message names the column
  */
 LMN_MUST_USE enum lmn_status lmn__schema_from_arrow(const struct ArrowSchema *schema,

@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/json.h"
+#include "base/utf8.h"
 #include "table/ledger.h"
 #include "table/old_version.h"
 #include "table/schema_edit.h"
@@ -291,6 +292,11 @@ static enum lmn_status check_name(const struct lmn__manifest *manifest,
     return LMN_OK;
 }
 
+static struct lmn__span span_of(const char *text)
+{
+    return (struct lmn__span){ (const uint8_t *)text, strlen(text) };
+}
+
 static enum lmn_status attempt_rename(void *context, bool *again_out, struct lmn_error *err)
 {
     const struct request *request = context;
@@ -309,8 +315,7 @@ static enum lmn_status attempt_rename(void *context, bool *again_out, struct lmn
     field = edit.fields.item;
     for (size_t i = 0; st == LMN_OK && i < edit.fields.count; i++) {
         if (field[i].id == node->field->id)
-            field[i].name = (struct lmn__span){ (const uint8_t *)request->name,
-                                                strlen(request->name) };
+            field[i].name = span_of(request->name);
     }
     if (st == LMN_OK)
         st = lmn__change_commit(request->table, &edit.change, again_out, err);
@@ -322,7 +327,10 @@ enum lmn_status lmn_table_rename_column(struct lmn_table *table, const char *col
                                         const char *name, struct lmn_error *err)
 {
     struct request request = { .table = table, .column = &column, .column_count = 1, .name = name };
+    enum lmn_status st = lmn__utf8_check(span_of(name), "the name of a column or field", err);
 
+    if (st != LMN_OK)
+        return st;
     if (name[0] == '\0' || strchr(name, '.') != NULL)
         return lmn_fail(err, LMN_E_INVALID,
                         "\"%.100s\" cannot be the name of a column: it is empty or has a dot",

@@ -4,6 +4,7 @@
 #include "arrow/schema.h"
 #include "base/error.h"
 #include "base/math.h"
+#include "base/utf8.h"
 #include "format/projection.h"
 #include "format/schema_write.h"
 
@@ -115,7 +116,10 @@ enum lmn_status lmn__fields_check_name(const char *name, struct lmn_error *err)
     static const char *const own[] = { "_rowid", "_rowaddr", "_rowoffset",
                                        "_row_created_at_version", "_row_last_updated_at_version" };
     const char *why = NULL;
+    enum lmn_status st = lmn__utf8_check(span_of(name), "the name of a column", err);
 
+    if (st != LMN_OK)
+        return st;
     if (name[0] == '\0')
         why = "it is empty";
     else if (strchr(name, '.') != NULL)

@@ -11,6 +11,7 @@
  * The fields of rows of type `schema`, in the arena, numbered from `first_id` on in the order of
  * the tree. `minor` is the version of the table's files.
  *
+ * LMN_E_INVALID      as lmn__schema_from_arrow()
  * LMN_E_UNSUPPORTED  a type that version 2.`minor` has no place for
  */
 LMN_MUST_USE enum lmn_status lmn__fields_from_arrow(const struct ArrowSchema *schema,
@@ -20,8 +21,8 @@ LMN_MUST_USE enum lmn_status lmn__fields_from_arrow(const struct ArrowSchema *sc
                                                     struct lmn_error *err);
 
 /*
- * May a column have this name? Lance has some of its own, and takes a dot for the field of a
- * struct, so that others can neither read nor write a table which has one.
+ * May a column have this name? It is UTF-8. Lance has some of its own, and takes a dot for the
+ * field of a struct, so that others can neither read nor write a table which has one.
  *
  * LMN_E_INVALID  it may not
  */

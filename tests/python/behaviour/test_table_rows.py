@@ -241,6 +241,27 @@ def test_names_that_lance_has_no_columns_of_are_refused(db, name):
     assert table.version == 1 and db.list_tables() == ["t"]
 
 
+@pytest.mark.parametrize("place", ["schema", "column", "field"])
+def test_metadata__keys_that_are_no_text_are_refused(db, place):
+    def kept(here):
+        return {b"k\xff": b"v"} if here == place else {b"k": b"\xff"}
+
+    inner = pa.field("x", pa.int64(), metadata=kept("field"))
+    column = pa.field("a", pa.struct([inner]), metadata=kept("column"))
+    schema = pa.schema([column], metadata=kept("schema"))
+    with pytest.raises(leman.InvalidError, match=r'not UTF-8: "k\\xff"'):
+        db.create_table("t", schema=schema)
+    assert db.table_names() == []
+
+
+def test_add_columns__metadata_that_is_no_text_is_refused(db):
+    table = db.create_table("t", [{"a": 1}])
+    bad = pa.schema([pa.field("b", pa.int64(), metadata={b"\xc3": b"v"})])
+    with pytest.raises(leman.InvalidError, match=r"\\xc3"):
+        table.add_columns(bad)
+    assert table.version == 1
+
+
 def test_append__another_table_and_a_scan_are_data(db):
     first = db.create_table("a", ROWS, schema=SCHEMA)
     second = db.create_table("b", first)

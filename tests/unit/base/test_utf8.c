@@ -48,11 +48,56 @@ static void test_utf8__other_bytes_are_not(void **state)
     CHECK(!lmn__utf8_valid((struct lmn__span){ (const uint8_t *)"a\0b", 3 }));
 }
 
+/* Where the text ends that a bad byte follows, however many bytes of ASCII stand before. */
+static void test_utf8__bytes_up_to_a_bad_one(void **state)
+{
+    uint8_t text[64];
+
+    (void)state;
+    for (size_t len = 0; len < sizeof text; len++) {
+        for (size_t bad = 0; bad < len; bad++) {
+            memset(text, 'a', sizeof text);
+            CHECK_EQ(lmn__utf8_bytes((struct lmn__span){ text, len }), len);
+            text[bad] = 0x80;
+            CHECK_EQ(lmn__utf8_bytes((struct lmn__span){ text, len }), bad);
+            if (bad == 0)
+                continue;
+            text[bad - 1] = 0xc3; /* a character of two bytes */
+            CHECK_EQ(lmn__utf8_bytes((struct lmn__span){ text, len }), len);
+        }
+    }
+    CHECK_EQ(lmn__utf8_bytes((struct lmn__span){ NULL, 0 }), 0);
+    CHECK_EQ(lmn__utf8_bytes((struct lmn__span){ (const uint8_t *)"a\0b", 3 }), 3);
+}
+
+static enum lmn_status check(const char *text, struct lmn_error *err)
+{
+    return lmn__utf8_check((struct lmn__span){ (const uint8_t *)text, strlen(text) }, "a name",
+                           err);
+}
+
+static void test_utf8__check_shows_the_text(void **state)
+{
+    char longer[500];
+    struct lmn_error err = { 0 };
+
+    (void)state;
+    CHECK_STATUS(check("Rh\xc3\xb4ne", &err), LMN_OK, &err);
+    CHECK_STATUS(check("Rh\xc3\xb4ne\xff b", &err), LMN_E_INVALID, &err);
+    CHECK_STR(err.message, "a name is not UTF-8: \"Rh\xc3\xb4ne\\xff b\"");
+    memset(longer, 0xff, sizeof longer);
+    longer[sizeof longer - 1] = '\0';
+    CHECK_STATUS(check(longer, &err), LMN_E_INVALID, &err);
+    CHECK_HAS(err.message, "\\xff\"");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_utf8__text_is_valid),
         cmocka_unit_test(test_utf8__other_bytes_are_not),
+        cmocka_unit_test(test_utf8__bytes_up_to_a_bad_one),
+        cmocka_unit_test(test_utf8__check_shows_the_text),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

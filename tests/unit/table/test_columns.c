@@ -157,6 +157,29 @@ static void test_columns__drop_and_rename(void **state)
     tables_end(table, store);
 }
 
+/* Nobody could open a table that has another name; none is committed. */
+static void test_columns__names_are_utf8(void **state)
+{
+    const struct lmn_assignment sum = { "sum\xff", "number + 1" };
+    struct lmn_store *store = test_store_memory();
+    struct lmn_table *table = column_table(store, ROWS, FRAGMENT_ROWS);
+    uint64_t version = lmn_table_version(table);
+    struct lmn_error err = { 0 };
+
+    (void)state;
+    CHECK_STATUS(lmn_table_rename_column(table, "number", "a\xff", &err), LMN_E_INVALID, &err);
+    CHECK_HAS(err.message, "\"a\\xff\"");
+    CHECK_STATUS(lmn_table_rename_column(table, "struct.x", "\xc3", &err), LMN_E_INVALID, &err);
+    CHECK_HAS(err.message, "\"\\xc3\"");
+    CHECK_STATUS(column_add_nulls(table, "n\x80", &err), LMN_E_INVALID, &err);
+    CHECK_HAS(err.message, "\"n\\x80\"");
+    CHECK_STATUS(lmn_table_add_columns(table, &sum, 1, &err), LMN_E_INVALID, &err);
+    CHECK_HAS(err.message, "\"sum\\xff\"");
+    CHECK_EQ(lmn_table_version(table), version);
+    CHECK_EQ(test_store_count(store, "data"), FRAGMENTS);
+    tables_end(table, store);
+}
+
 /* Columns that the library keeps for another one go with it; those of others stay. */
 static void test_columns__drop_ledgers(void **state)
 {
@@ -298,6 +321,7 @@ int main(void)
         cmocka_unit_test(test_columns__computed_wrong),
         cmocka_unit_test(test_columns__nulls),
         cmocka_unit_test(test_columns__drop_and_rename),
+        cmocka_unit_test(test_columns__names_are_utf8),
         cmocka_unit_test(test_columns__read_group),
         cmocka_unit_test(test_columns__drop_ledgers),
         cmocka_unit_test(test_columns__join_by_key),
