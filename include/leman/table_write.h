@@ -22,7 +22,7 @@ struct lmn_write_options {
     bool unstable_row_ids;            /* new tables: row ids are addresses */
     const char *const *primary_key;   /* new tables: names of columns, in order; without nulls */
     uint32_t primary_key_count;
-    const char *message; /* kept with the version */
+    const char *message; /* kept with the version; UTF-8 */
     bool unsynced;       /* do not wait for the device: for scratch tables */
 };
 

@@ -363,7 +363,9 @@ enum lmn_status lmn__next_build(struct lmn__next *next, struct lmn_error *err)
     next->pb.version++;
     if (next->change->kind == LMN__CHANGE_RESTORE)
         restore(next);
-    st = set_header(next, err);
+    st = lmn__change_check_message(next->change->message, err);
+    if (st == LMN_OK)
+        st = set_header(next, err);
     if (st == LMN_OK && next->change->kind == LMN__CHANGE_OVERWRITE)
         st = set_format(next, err);
     if (st == LMN_OK)

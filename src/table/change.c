@@ -22,6 +22,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/utf8.h"
 #include "os/clock.h"
 #include "os/random.h"
 #include "store/draft.h"
@@ -37,6 +38,14 @@ enum {
     WAIT_NS = 500 * 1000,
     WAIT_STEPS_MAX = 40
 };
+
+enum lmn_status lmn__change_check_message(const char *message, struct lmn_error *err)
+{
+    return message != NULL
+               ? lmn__utf8_check((struct lmn__span){ (const uint8_t *)message, strlen(message) },
+                                 "the message of a commit", err)
+               : LMN_OK;
+}
 
 static void wait_a_little(uint32_t attempt)
 {

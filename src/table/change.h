@@ -92,6 +92,13 @@ struct lmn__change {
 };
 
 /*
+ * Can `message`, which may be NULL, be kept with a version?
+ *
+ * LMN_E_INVALID  it is not UTF-8
+ */
+LMN_MUST_USE enum lmn_status lmn__change_check_message(const char *message, struct lmn_error *err);
+
+/*
  * Commit `change` and move `table` to the version that it makes.
  *
  * *again_out is set when the operation has to be made again from the newest version, to which the

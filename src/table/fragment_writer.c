@@ -11,6 +11,7 @@
 #include "arrow/schema.h"
 #include "base/math.h"
 #include "os/random.h"
+#include "table/change.h"
 
 enum { ROWS_DEFAULT = 1 << 20, NAME_BYTES = 48 };
 static const uint64_t bytes_default = 90ull << 30;
@@ -186,6 +187,9 @@ enum lmn_status lmn__fragment_writer_open(struct lmn_store *store, const struct 
                                                          : bytes_default;
     pb = copy_fields(writer, fields);
     st = pb != NULL ? LMN_OK : lmn__arena_fail(&writer->arena, "a schema", err);
+    /* It would fail the commit, which comes when all rows are written. */
+    if (st == LMN_OK)
+        st = lmn__change_check_message(options->message, err);
     if (st == LMN_OK)
         st = lmn__schema_read(pb, minor, &writer->arena, &writer->tree, err);
     if (st == LMN_OK)

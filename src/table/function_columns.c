@@ -10,6 +10,7 @@
 #include "arrow/schema.h"
 #include "base/error.h"
 #include "base/json.h"
+#include "base/utf8.h"
 #include "table/ledger.h"
 #include "table/schema_edit.h"
 #include "table/table_fields.h"
@@ -41,6 +42,9 @@ static enum lmn_status check_function(const char *function, struct lmn_error *er
                         "the description of a function has %zu bytes; at most %d go into a "
                         "column's metadata",
                         len, LMN__FUNCTION_TEXT_MAX);
+    st = lmn__utf8_check(text, "the description of a function", err);
+    if (st != LMN_OK)
+        return st;
     st = lmn__json_member(text, "inputs", &value, err);
     if (st == LMN_OK)
         return LMN_OK;

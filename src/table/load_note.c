@@ -3,6 +3,8 @@
 
 #include <stdio.h>
 
+#include "base/utf8.h"
+
 enum { TOKEN_CHARS = 16 };
 
 static const char parts_key[] = "leman.load.parts";
@@ -86,7 +88,9 @@ enum lmn_status lmn__load_note_apply(struct lmn__next *next, struct lmn_error *e
         return LMN_OK;
     if (note != NULL && note->begun != NULL)
         begun = span_of(note->begun);
-    st = add_parts(next, parts, &parts, err);
+    st = lmn__utf8_check(begun, "the name of a load", err);
+    if (st == LMN_OK)
+        st = add_parts(next, parts, &parts, err);
     entry = lmn__arena_array(next->arena, config->count + 2, sizeof *entry);
     if (st == LMN_OK && entry == NULL)
         st = lmn__arena_fail(next->arena, "a table's configuration", err);

@@ -17,6 +17,7 @@
  * Write what the change says of loads into the next manifest. Rows that are replaced as a whole
  * take the notes of their parts with them.
  *
+ * LMN_E_INVALID   the name of the load is not UTF-8
  * LMN_E_CONFLICT  a part is there already
  */
 LMN_MUST_USE enum lmn_status lmn__load_note_apply(struct lmn__next *next, struct lmn_error *err);

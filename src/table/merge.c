@@ -582,7 +582,7 @@ static enum lmn_status check_options(const struct lmn_merge_options *options, st
         return lmn_fail(err, LMN_E_INVALID,
                         "a merge can update, delete or refuse matched rows, insert or refuse "
                         "others, and delete rows that are not in the source");
-    return LMN_OK;
+    return lmn__change_check_message(options->write.message, err);
 }
 
 enum lmn_status lmn_table_merge(struct lmn_table *table, struct ArrowArrayStream *stream,

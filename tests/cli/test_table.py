@@ -347,6 +347,14 @@ def test_columns__wrong_calls(leman, path):
     assert package.open(path).version == 1
 
 
+def test_names_and_messages_are_utf8(leman, path, rows_file):
+    bad = os.fsdecode(b"gr\xfcn")
+    fails(leman("columns", path, "--rename", f"n={bad}"), 2, r"gr\xfcn")
+    fails(leman("columns", path, "--add", f"{bad}=1"), 2, r"gr\xfcn")
+    fails(leman("append", path, rows_file, "--message", bad), 2, r"gr\xfcn")
+    assert package.open(path).version == 1
+
+
 def test_compact(leman, path):
     for _ in range(3):
         package.open(path).append(ROWS)

@@ -97,6 +97,38 @@ static void test_change__create_where_a_table_is(void **state)
     lmn_store_release(store);
 }
 
+/* Readers of a version's message would fail at it; it is refused before rows are read. */
+static void test_change__messages_are_utf8(void **state)
+{
+    const struct lmn_write_options bad = { .message = "gr\xfcn" }, good = { .message = "\xc3\xa9" };
+    const struct lmn_merge_options merge = { .on = (const char *const[]){ "number" },
+                                             .on_count = 1,
+                                             .matched = LMN_MERGE_DELETE,
+                                             .write = bad };
+    struct lmn_store *store = test_store_memory(), *other = test_store_memory();
+    struct lmn_table *table = create(store, ROWS), *none;
+    struct ArrowArrayStream stream;
+    struct lmn_error err;
+
+    (void)state;
+    sample_stream(&sample, 0, 10, 10, &stream);
+    CHECK_STATUS(lmn_table_create(other, &stream, &bad, &none, &err), LMN_E_INVALID, &err);
+    CHECK_HAS(err.message, "the message of a commit is not UTF-8: \"gr\\xfcn\"");
+    sample_stream(&sample, 0, 10, 10, &stream);
+    CHECK_STATUS(lmn_table_overwrite(table, &stream, &bad, &err), LMN_E_INVALID, &err);
+    sample_stream(&sample, 0, 10, 10, &stream);
+    CHECK_STATUS(lmn_table_append(table, &stream, &bad, &err), LMN_E_INVALID, &err);
+    sample_stream(&sample, 0, 10, 10, &stream);
+    CHECK_STATUS(lmn_table_merge(table, &stream, &merge, NULL, &err), LMN_E_INVALID, &err);
+    CHECK_EQ(lmn_table_version(table), 1);
+    sample_stream(&sample, 0, 10, 10, &stream);
+    CHECK_STATUS(lmn_table_append(table, &stream, &good, &err), LMN_OK, &err);
+    lmn_table_release(table);
+    lmn_store_release(store);
+    lmn_store_release(other);
+    CHECK_EQ(live_allocations(), 0);
+}
+
 static void test_change__overwrite_conflicts_with_deletes_in_flight(void **state)
 {
     struct lmn_store *store = test_store_memory();
@@ -370,6 +402,7 @@ int main(void)
     const struct CMUnitTest cases[] = {
         cmocka_unit_test(test_change__two_handles_append),
         cmocka_unit_test(test_change__create_where_a_table_is),
+        cmocka_unit_test(test_change__messages_are_utf8),
         cmocka_unit_test(test_change__overwrite_conflicts_with_deletes_in_flight),
         cmocka_unit_test(test_change__unknown_fields_are_carried),
         cmocka_unit_test(test_change__unknown_flags_are_refused),
