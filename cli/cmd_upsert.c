@@ -49,6 +49,9 @@ static int choose(struct arguments *arguments)
     if (!action_read(arguments->not_matched, not_matched, on_not_matched, &merge->not_matched))
         return usage(&cmd_upsert, "--not-matched wants insert, skip or fail, not \"%.40s\"",
                      arguments->not_matched);
+    if (merge->matched_where != NULL && merge->matched != LMN_MERGE_UPDATE &&
+        merge->matched != LMN_MERGE_DELETE)
+        return usage(&cmd_upsert, "--matched-where goes with --matched update or delete");
     return EXIT_DONE;
 }
 
@@ -159,7 +162,7 @@ const struct command cmd_upsert = {
     "  --on A,B           the key; otherwise the table's primary key\n"
     "  --insert           do not replace: a key that is there fails the command\n"
     "  --matched A        what becomes of rows whose key is there: update, skip, delete or fail\n"
-    "  --matched-where E  update only where this holds: \"source.at > target.at\"\n"
+    "  --matched-where E  update or delete only where this holds: \"source.at > target.at\"\n"
     "  --not-matched A    what becomes of other rows of the file: insert, skip or fail\n"
     "  --delete-rest E    delete rows of the table whose key is not in the file and that match:\n"
     "                     \"true\", \"region = 'eu'\"\n"

@@ -99,8 +99,8 @@ struct lmn_merge_options {
     const char *const *on; /* key columns */
     uint32_t on_count;
     enum lmn_merge_action matched;       /* SKIP, UPDATE, DELETE or FAIL */
-    const char *matched_where;           /* UPDATE only where this holds: columns of the table are
-                                            "target.x", of the stream "source.x" */
+    const char *matched_where;           /* UPDATE or DELETE only where this holds: columns of the
+                                            table are "target.x", of the stream "source.x" */
     enum lmn_merge_action not_matched;   /* SKIP, INSERT or FAIL */
     enum lmn_merge_action not_in_source; /* rows of the table without a match: SKIP or DELETE */
     const char *not_in_source_where;     /* DELETE only these */
@@ -120,7 +120,8 @@ struct lmn_merge_result {
  * Null keys match nothing. Columns that the stream does not have stay as they are in updated rows
  * and are null in inserted ones.
  *
- * LMN_E_INVALID  a key stands in the stream twice, or a column does not fit
+ * LMN_E_INVALID  a key stands in the stream twice, a column does not fit, an action is not one for
+ *                its rows, or a condition is given for rows that are neither updated nor deleted
  * LMN_E_EXISTS   LMN_MERGE_FAIL met a key that is there
  */
 LMN_API LMN_MUST_USE enum lmn_status lmn_table_merge(struct lmn_table *table,

@@ -46,9 +46,13 @@ class MergeBuilder:
         self._matched = "update", where
         return self
 
-    def when_matched_delete(self):
-        """Rows of the table whose key is in the data are deleted."""
-        self._matched = "delete", None
+    def when_matched_delete(self, where=None, **others):
+        """Rows of the table whose key is in the data are deleted.
+
+        where: only if this holds; columns are ``target.x`` and ``source.x``.
+        """
+        check_options(others)
+        self._matched = "delete", where
         return self
 
     def when_matched_fail(self):

@@ -239,9 +239,7 @@ static enum lmn_status check_where(struct merge *merge, struct lmn_error *err)
 {
     const struct lmn__merge_rows rows = rows_of(merge);
 
-    return rows.where != NULL && merge->options->matched == LMN_MERGE_UPDATE
-               ? lmn__merge_where_check(&rows, err)
-               : LMN_OK;
+    return rows.where != NULL ? lmn__merge_where_check(&rows, err) : LMN_OK;
 }
 
 /* Work on some pairs that come one after the other; *bytes_out is how many bytes they have. */
@@ -314,7 +312,7 @@ static enum lmn_status filter_pairs(struct merge *merge, const struct lmn__merge
     return st;
 }
 
-/* The pairs that are updated. */
+/* The pairs that are updated, or whose rows of the table are deleted. */
 static enum lmn_status choose_pairs(struct merge *merge, struct lmn_error *err)
 {
     uint64_t all = merge->pair_count;
@@ -325,7 +323,6 @@ static enum lmn_status choose_pairs(struct merge *merge, struct lmn_error *err)
         st = each_pairs(merge, filter_pairs, err);
         merge->pair_count = merge->kept_count;
     }
-    merge->result.updated = merge->pair_count;
     merge->result.skipped += all - merge->pair_count;
     return st;
 }
@@ -360,6 +357,7 @@ static enum lmn_status update_all(struct merge *merge, struct lmn_error *err)
     struct lmn__merge_set *in_place = &merge->in_place;
     enum lmn_status st = choose_pairs(merge, err);
 
+    merge->result.updated = merge->pair_count;
     in_place->source = &merge->source;
     in_place->given = &merge->given;
     in_place->pair = merge->pair;
@@ -372,7 +370,7 @@ static enum lmn_status update_all(struct merge *merge, struct lmn_error *err)
 
 static enum lmn_status delete_pairs(struct merge *merge, struct lmn_error *err)
 {
-    enum lmn_status st = LMN_OK;
+    enum lmn_status st = choose_pairs(merge, err);
 
     for (uint64_t i = 0; st == LMN_OK && i < merge->pair_count; i++)
         st = lmn__touched_add(&merge->move.touched, &merge->pair[i].address, 1, err);
@@ -582,6 +580,15 @@ static enum lmn_status check_options(const struct lmn_merge_options *options, st
         return lmn_fail(err, LMN_E_INVALID,
                         "a merge can update, delete or refuse matched rows, insert or refuse "
                         "others, and delete rows that are not in the source");
+    if (options->matched_where != NULL && options->matched != LMN_MERGE_UPDATE &&
+        options->matched != LMN_MERGE_DELETE)
+        return lmn_fail(err, LMN_E_INVALID,
+                        "a merge has a condition for matched rows, and neither updates nor deletes "
+                        "them");
+    if (options->not_in_source_where != NULL && options->not_in_source != LMN_MERGE_DELETE)
+        return lmn_fail(err, LMN_E_INVALID,
+                        "a merge has a condition for rows that are not in the source, and does not "
+                        "delete them");
     return lmn__change_check_message(options->write.message, err);
 }
 

@@ -773,6 +773,17 @@ def test_upsert__choices(leman, path, tmp_path):
     fails(leman("upsert", path, file, "--insert", "--matched", "skip"), 2, "not both")
 
 
+def test_upsert__deletes_where(leman, path, tmp_path):
+    file = tmp_path / "more.jsonl"
+    file.write_text('{"id": 1, "n": 9.5}\n{"id": 2, "n": 0.5}\n')
+    where = "--matched-where", "source.n > target.n"
+    done = leman("upsert", path, file, "--matched", "delete", *where)
+    assert ok(done) == "version 2: 0 rows inserted, 0 updated, 1 deleted\n"
+    assert [row["id"] for row in package.open(path).to_arrow().to_pylist()] == [2, 3]
+    for other in (["--matched", "skip"], ["--matched", "fail"], ["--insert"]):
+        fails(leman("upsert", path, file, *other, *where), 2, "--matched update or delete")
+
+
 def test_columns__joined(leman, path, tmp_path):
     by_key, in_order = tmp_path / "legs.csv", tmp_path / "names.jsonl"
     by_key.write_text("id,legs\n3,8\n1,4\n")

@@ -268,6 +268,13 @@ def test_merge_insert__matched_rows_are_deleted(table):
     assert rows(table) == [(2, "b", 20)]
 
 
+def test_merge_insert__matched_rows_are_deleted_where(table):
+    merge = table.merge_insert("id").when_matched_delete(where="source.n > target.n")
+    result = merge.execute({"id": [1, 2, 9], "n": [5, 25, 1]})
+    assert (result.deleted, result.skipped) == (1, 2)
+    assert rows(table) == [(1, "a", 10), (3, None, 30)]
+
+
 MEMORY = """
 import sys
 import leman
