@@ -61,8 +61,8 @@ LMN_API LMN_MUST_USE enum lmn_status lmn_table_rename_column(struct lmn_table *t
 /*
  * Give a column a wider type, e.g. int32 to int64, or what a path names inside of it: a field of a
  * struct, "boxes.x" of a list's structs, "tags.item" for the items of a list. Structs, lists and
- * maps are wider when something in them is. Only the column on top level is rewritten; indices on
- * any field of that go.
+ * maps are wider when something in them is, and what has nothing but nulls (Arrow's type "null")
+ * takes any type. Only the column on top level is rewritten; indices on any field of that go.
  *
  * LMN_E_INVALID      the type cannot hold every value of the column
  * LMN_E_UNSUPPORTED  it is in a packed struct, or blobs are beside it in its column

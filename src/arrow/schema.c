@@ -13,6 +13,24 @@ enum lmn_status lmn__arrow_schema_copy(const struct ArrowSchema *schema,
     return lmn__no_memory(err, "a schema", 0);
 }
 
+/* nanoarrow calls the type of nulls "na". */
+void lmn__arrow_type_text(const struct ArrowSchema *schema, char *text, size_t bytes)
+{
+    char *at = text;
+
+    (void)ArrowSchemaToString(schema, text, (int64_t)bytes, true);
+    while ((at = strstr(at, "na")) != NULL) {
+        size_t rest = strlen(at) + 1;
+        bool starts = at == text || strchr(" <{", at[-1]) != NULL;
+
+        at += 2;
+        if (!starts || strchr(">},", *at) == NULL || (size_t)(at - text) + rest > bytes)
+            continue;
+        memmove(at + 2, at, rest - 2);
+        memcpy(at - 2, "null", 4);
+    }
+}
+
 static const char *name_of(const struct ArrowSchema *schema)
 {
     return schema->name != NULL ? schema->name : "";
@@ -42,8 +60,8 @@ enum lmn_status lmn__arrow_type_check(const struct ArrowSchema *given,
         given->n_children != wanted->n_children) {
         char has[128], wants[128];
 
-        ArrowSchemaToString(given, has, sizeof has, true);
-        ArrowSchemaToString(wanted, wants, sizeof wants, true);
+        lmn__arrow_type_text(given, has, sizeof has);
+        lmn__arrow_type_text(wanted, wants, sizeof wants);
         return lmn_fail(err, LMN_E_INVALID, "\"%.100s\" is of type %s, not %s", name_of(wanted),
                         has, wants);
     }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * schema.h - Arrow types: copies and comparisons.
+ * schema.h - Arrow types: copies, comparisons and texts.
  */
 #ifndef LMN_ARROW_SCHEMA_H
 #define LMN_ARROW_SCHEMA_H
@@ -27,6 +27,9 @@ LMN_MUST_USE enum lmn_status lmn__arrow_schema_copy(const struct ArrowSchema *sc
 LMN_MUST_USE enum lmn_status lmn__arrow_type_check(const struct ArrowSchema *given,
                                                    const struct ArrowSchema *wanted,
                                                    struct lmn_error *err);
+
+/* Write the type for people, cut to `bytes`: "list<item: int32>". */
+void lmn__arrow_type_text(const struct ArrowSchema *schema, char *text, size_t bytes);
 
 /* The child of that name; NULL when there is none. */
 const struct ArrowSchema *lmn__arrow_child(const struct ArrowSchema *schema, const char *name,

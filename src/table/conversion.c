@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Structs and lists keep their slots, and those of their children that do not change. What changes
- * is evaluated as the expression "value" with the wider type for its target.
+ * is evaluated as the expression "value" with the wider type for its target; where there is nothing
+ * but nulls, those of the wider type are made, which may be one that expressions do not have.
  */
 #include "table/conversion.h"
 
@@ -44,6 +45,8 @@ enum lmn_status lmn__conversion_init(struct lmn__conversion *conversion, struct 
                                             .is_struct = strcmp(from->format, "+s") == 0 };
     if (lmn__type_is_same(from, to))
         return LMN_OK;
+    if (lmn__type_is_null(from))
+        return lmn__layout_from_schema(to, arena, &conversion->nulls, err);
     if (from->n_children == 0)
         return bind_value(conversion, from, to, err);
     if (strncmp(from->format, "+w:", 3) == 0)
@@ -102,6 +105,8 @@ enum lmn_status lmn__conversion_apply(const struct lmn__conversion *conversion,
     uint64_t below;
     enum lmn_status st;
 
+    if (conversion->nulls != NULL)
+        return lmn__array_nulls(conversion->env, conversion->nulls, count, array_out, err);
     if (conversion->expr != NULL)
         return convert_values(conversion, array, count, array_out, err);
     if (conversion->child == NULL) {

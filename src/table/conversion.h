@@ -10,12 +10,14 @@
 
 #include <leman/arrow_abi.h>
 
+#include "arrow/layout.h"
 #include "base/arena.h"
 #include "expr/expr.h"
 
 struct lmn__conversion {
     struct lmn_env *env;
     struct lmn__expr *expr; /* of values that change; NULL: none, or only those of children */
+    const struct lmn__layout *nulls; /* there are no values, and these are what they become */
     bool is_struct;
     int64_t dimension; /* fixed lists: items of a slot; 0: no fixed list */
     uint32_t child_count;

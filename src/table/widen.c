@@ -11,10 +11,12 @@
 #include <nanoarrow/nanoarrow.h>
 
 #include "arrow/compose.h"
+#include "arrow/schema.h"
 #include "base/error.h"
 #include "table/conversion.h"
 #include "table/fill.h"
 #include "table/ledger.h"
+#include "table/old_version.h"
 #include "table/table_fields.h"
 #include "table/wider.h"
 
@@ -27,6 +29,7 @@ struct request {
 
     /* of an attempt */
     struct lmn__conversion conversion;  /* of the column on top level */
+    bool makes_structs;                 /* null ones, of what had no type */
     uint32_t depth;                     /* from there to what is widened */
     uint32_t path[LMN__NODE_DEPTH_MAX]; /* which child */
 };
@@ -58,7 +61,22 @@ static enum lmn_status widen(void *context, struct ArrowArray *rows, struct Arro
     column->offset += rows->offset;
     st = lmn__conversion_apply(&request->conversion, column, (uint64_t)rows->length,
                                columns_out->children[0], err);
-    return st != LMN_OK ? lmn__fail_within(err, st, "column \"%.100s\"", request->column) : st;
+    if (st != LMN_OK)
+        return lmn__fail_within(err, st, "column \"%.100s\"", request->column);
+    if (!request->makes_structs)
+        return LMN_OK;
+    return lmn__old_version_check(request->fill.manifest, request->fill.schema->children[0],
+                                  columns_out->children[0], 0, (uint64_t)rows->length, err);
+}
+
+/* Does what has nothing but nulls become structs? Others that are null have been so before. */
+static bool makes_structs(const struct ArrowSchema *from, const struct ArrowSchema *to)
+{
+    bool makes = lmn__type_is_null(from) && strcmp(to->format, "+s") == 0;
+
+    for (int64_t i = 0; !makes && i < from->n_children; i++)
+        makes = makes_structs(from->children[i], to->children[i]);
+    return makes;
 }
 
 /* The type of what is widened, inside of the type of the column on top level. */
@@ -69,11 +87,30 @@ static struct ArrowSchema *type_in(const struct request *request, struct ArrowSc
     return column;
 }
 
+/* Make a column of nulls one of another type; its name stays, and whether there may be nulls. */
+static ArrowErrorCode take_type(struct ArrowSchema *schema, const struct ArrowSchema *type)
+{
+    struct ArrowSchema made;
+    ArrowErrorCode code = ArrowSchemaDeepCopy(type, &made);
+
+    if (code != NANOARROW_OK)
+        return code;
+    code = ArrowSchemaSetName(&made, schema->name);
+    if (code == NANOARROW_OK && schema->metadata != NULL)
+        code = ArrowSchemaSetMetadata(&made, schema->metadata);
+    made.flags = (made.flags & ~ARROW_FLAG_NULLABLE) | (schema->flags & ARROW_FLAG_NULLABLE);
+    schema->release(schema);
+    ArrowSchemaMove(&made, schema);
+    return code;
+}
+
 /* Give a type that is widened the formats of the wider one. */
 static ArrowErrorCode take_formats(struct ArrowSchema *schema, const struct ArrowSchema *wider)
 {
     ArrowErrorCode code = NANOARROW_OK;
 
+    if (lmn__type_is_null(schema) && !lmn__type_is_null(wider))
+        return take_type(schema, wider);
     if (schema->n_children == 0 && strcmp(schema->format, wider->format) != 0)
         return ArrowSchemaSetFormat(schema, wider->format);
     for (int64_t i = 0; code == NANOARROW_OK && i < schema->n_children; i++)
@@ -107,31 +144,96 @@ static bool is_inside(const struct lmn__node *node, int32_t id)
     return found;
 }
 
-/* Put the column's fields, which were `before`, into their places among all. */
-static void replace_fields(struct widening *widening, const struct lmn__pb_schema_field *before)
+/*
+ * The field `was` as it becomes: with the id and parent of `made`, and inside of what is widened
+ * its type. What had nothing but nulls may have got an extension type.
+ */
+static struct lmn__pb_schema_field widened_field(const struct widening *widening,
+                                                 const struct lmn__pb_schema_field *was,
+                                                 const struct lmn__pb_schema_field *made)
 {
-    const struct lmn__pb_schema_field *after = widening->field.item;
-    struct lmn__pb_schema_field *all = widening->all.item;
+    struct lmn__pb_schema_field field = *was;
 
-    for (size_t i = 0; i < widening->all.count; i++) {
-        int32_t id = all[i].id;
+    field.id = made->id;
+    field.parent_id = was->parent_id == -1 ? -1 : made->parent_id;
+    if (!is_inside(widening->node, was->id))
+        return field;
+    field.type = made->type;
+    field.logical_type = made->logical_type;
+    field.encoding = made->encoding;
+    if (field.metadata.count == 0)
+        field.metadata = made->metadata;
+    return field;
+}
 
-        for (size_t k = 0; k < widening->field.count; k++) {
-            if (before[k].id == id)
-                all[i] = after[k];
-        }
+static enum lmn_status too_many(const struct widening *widening, struct lmn_error *err)
+{
+    return lmn_fail(err, LMN_E_UNSUPPORTED, "column \"%.100s\" has fields that its type has not",
+                    widening->top->name);
+}
+
+/*
+ * Pair the column's fields, which were `before`, with those that are `made` of its wider type, both
+ * in the order of the tree. Below what had nothing but nulls there are further ones.
+ */
+static enum lmn_status pair_fields(struct widening *widening, const struct lmn__pb_list *before,
+                                   const struct lmn__pb_list *made, int32_t *id_after,
+                                   struct lmn_error *err)
+{
+    const struct lmn__pb_schema_field *was = before->item, *to = made->item;
+    struct lmn__pb_schema_field *field = lmn__arena_array(&widening->arena, made->count,
+                                                          sizeof *field);
+    size_t at = 0;
+
+    widening->field = (struct lmn__pb_list){ field, made->count };
+    if (field == NULL)
+        return lmn__arena_fail(&widening->arena, "a schema", err);
+    for (size_t i = 0; i < made->count; i++) {
+        bool below = at != 0 && lmn__span_equal(was[at - 1].logical_type, "null") &&
+                     to[i].parent_id >= id_after[at - 1];
+
+        field[i] = to[i];
+        if (below)
+            continue;
+        if (at == before->count)
+            return too_many(widening, err);
+        field[i] = widened_field(widening, &was[at], &to[i]);
+        id_after[at++] = to[i].id;
     }
+    return at == before->count ? LMN_OK : too_many(widening, err);
+}
+
+/* All fields of the table, those of the column in the place of what they were. */
+static enum lmn_status replace_fields(struct widening *widening, const struct lmn__pb_list *before,
+                                      struct lmn_error *err)
+{
+    const struct lmn__pb_list *had = &widening->manifest->pb.fields;
+    const struct lmn__pb_schema_field *from = had->item, *was = before->item;
+    struct lmn__pb_schema_field *all = lmn__arena_array(
+        &widening->arena, had->count + widening->field.count, sizeof *all);
+    size_t count = 0;
+
+    if (all == NULL)
+        return lmn__arena_fail(&widening->arena, "a schema", err);
+    for (size_t i = 0; i < had->count; i++) {
+        if (from[i].id == was[0].id) {
+            memcpy(all + count, widening->field.item, widening->field.count * sizeof *all);
+            count += widening->field.count;
+        }
+        if (!lmn__fields_have(before, from[i].id))
+            all[count++] = from[i];
+    }
+    widening->all = (struct lmn__pb_list){ all, count };
+    return LMN_OK;
 }
 
 /* The column's fields with other ids, and a type; and all fields with them in their places. */
 static enum lmn_status make_fields(struct widening *widening, struct lmn_error *err)
 {
-    static const struct lmn__pb_list nothing;
-    const struct lmn__pb_schema_field *made, *was;
-    struct lmn__pb_schema_field *field;
+    const struct lmn__pb_schema_field *was;
     struct lmn__pb_list before;
     struct lmn__pb_schema pb;
-    int32_t id;
+    int32_t id, *id_after = NULL;
     enum lmn_status st = lmn__fields_next_id(widening->manifest, &id, err);
 
     if (st == LMN_OK)
@@ -139,32 +241,19 @@ static enum lmn_status make_fields(struct widening *widening, struct lmn_error *
                                     &widening->arena, &pb, err);
     if (st == LMN_OK)
         st = lmn__fields_of_columns(&widening->top, 1, &widening->arena, &before, err);
+    if (st == LMN_OK) {
+        id_after = lmn__arena_array(&widening->arena, before.count, sizeof *id_after);
+        st = id_after != NULL ? pair_fields(widening, &before, &pb.fields, id_after, err)
+                              : lmn__arena_fail(&widening->arena, "a schema", err);
+    }
     if (st == LMN_OK)
-        st = lmn__fields_of_columns(&widening->top, 1, &widening->arena, &widening->field, err);
-    if (st == LMN_OK)
-        st = lmn__fields_append(widening->manifest, &nothing, &widening->arena, &widening->all,
-                                err);
+        st = replace_fields(widening, &before, err);
     if (st != LMN_OK)
         return st;
-    if (before.count != pb.fields.count)
-        return lmn_fail(err, LMN_E_UNSUPPORTED, "column \"%.100s\" has %zu fields for %zu",
-                        widening->top->name, before.count, pb.fields.count);
-    made = pb.fields.item;
     was = before.item;
-    field = widening->field.item;
-    for (size_t i = 0; i < before.count; i++) {
-        field[i].id = made[i].id;
-        field[i].parent_id = i == 0 ? was[i].parent_id : made[i].parent_id;
-        if (is_inside(widening->node, was[i].id)) {
-            field[i].type = made[i].type;
-            field[i].logical_type = made[i].logical_type;
-            field[i].encoding = made[i].encoding;
-        }
-    }
-    replace_fields(widening, was);
-    st = lmn__ledger_follow(&widening->all, was[0].id, field[0].id, &widening->arena, err);
+    st = lmn__ledger_follow(&widening->all, was[0].id, id_after[0], &widening->arena, err);
     for (size_t i = 1; st == LMN_OK && i < before.count; i++)
-        st = lmn__ledger_follow_inputs(&widening->all, was[i].id, field[i].id, &widening->arena,
+        st = lmn__ledger_follow_inputs(&widening->all, was[i].id, id_after[i], &widening->arena,
                                        err);
     return st;
 }
@@ -227,8 +316,8 @@ static enum lmn_status check(struct widening *widening, struct lmn_error *err)
                         request->column);
     if (!blob && lmn__type_is_wider(was, request->type))
         return LMN_OK;
-    ArrowSchemaToString(was, has, sizeof has, true);
-    ArrowSchemaToString(request->type, wants, sizeof wants, true);
+    lmn__arrow_type_text(was, has, sizeof has);
+    lmn__arrow_type_text(request->type, wants, sizeof wants);
     if (strcmp(has, wants) == 0)
         return lmn_fail(err, LMN_E_INVALID, "column \"%.100s\" is of type %s already",
                         request->column, has);
@@ -254,6 +343,8 @@ static enum lmn_status fill_column(struct widening *widening, bool *again_out,
         st = make_fields(widening, err);
     if (st != LMN_OK)
         return st;
+    request->makes_structs = makes_structs(widening->projection.arrow.children[0],
+                                           widening->schema.children[0]);
     fill->manifest = widening->manifest;
     fill->projection = &widening->projection;
     fill->schema = &widening->schema;

@@ -129,10 +129,17 @@ static bool is_wider_nested(const struct ArrowSchema *from, const struct ArrowSc
     return wider;
 }
 
+bool lmn__type_is_null(const struct ArrowSchema *type)
+{
+    return type->format != NULL && strcmp(type->format, "n") == 0 && type->dictionary == NULL;
+}
+
 bool lmn__type_is_wider(const struct ArrowSchema *from, const struct ArrowSchema *to)
 {
     struct ArrowSchemaView a = { 0 }, b = { 0 };
 
+    if (lmn__type_is_null(from))
+        return ArrowSchemaViewInit(&b, to, NULL) == NANOARROW_OK && !lmn__type_is_null(to);
     if (from->dictionary != NULL || to->dictionary != NULL || to->format == NULL ||
         ArrowSchemaViewInit(&a, from, NULL) != NANOARROW_OK ||
         ArrowSchemaViewInit(&b, to, NULL) != NANOARROW_OK)

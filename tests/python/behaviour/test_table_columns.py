@@ -129,6 +129,51 @@ def test_alter(table):
 
 
 @pytest.mark.parametrize(
+    ("kind", "value"),
+    [
+        (pa.string(), "a"),
+        (pa.list_(pa.float32(), 2), [0.5, 1.0]),
+        (pa.dictionary(pa.int8(), pa.string()), "b"),
+        (pa.struct([("a", pa.list_(pa.int8())), pa.field("b", pa.int8(), nullable=False)]), None),
+    ],
+)
+def test_alter__nulls_become_any_type(tmp_path, kind, value):
+    value = value or {"a": [1], "b": 2}
+    pair = pa.struct([("x", pa.int8()), ("y", pa.null()), ("z", pa.int8())])
+    rows = {
+        "top": pa.nulls(3),
+        "items": pa.array([[None], None, []], pa.list_(pa.null())),
+        "pair": pa.array([{"x": 1, "y": None, "z": 2}, None, {"x": 3}], pair),
+        "last": [1, 2, 3],
+    }
+    table = leman.create(tmp_path / "t", rows, max_rows_per_fragment=2)
+    before = table.to_arrow().to_pylist()
+    table.delete("last = 1")
+    for path in ("top", "items.item", "pair.y"):
+        table.alter_columns({"path": path, "data_type": kind})
+    more = {"top": value, "items": [None, value], "pair": {"x": 4, "y": value, "z": 5}, "last": 4}
+    table.append([more])
+    assert table.schema.field("top").type == kind
+    for _ in range(2):
+        for name in rows:
+            assert column(table, name) == [before[1][name], before[2][name], more[name]]
+        lance.dataset(table.path).optimize.compact_files()
+        table.refresh()
+    with pytest.raises(leman.InvalidError, match="null does not hold every value"):
+        table.alter_columns({"path": "last", "data_type": pa.null()})
+
+
+def test_alter__nulls_of_an_old_version(tmp_path):
+    rows = pa.table({"id": [1, 2], "n": pa.nulls(2)})
+    lance.write_dataset(rows, str(tmp_path / "t"), data_storage_version="2.0")
+    table = leman.open(tmp_path / "t")
+    with pytest.raises(leman.UnsupportedError, match='column "n" would have a null struct'):
+        table.alter_columns({"path": "n", "data_type": pa.struct([("x", pa.int8())])})
+    table.alter_columns({"path": "n", "data_type": pa.int8()})
+    assert column(table, "n") == [None, None]
+
+
+@pytest.mark.parametrize(
     "alteration",
     [{}, {"path": "id"}, {"rename": "x"}, {"path": "id", "nullable": 1, "rename": "x"}],
 )

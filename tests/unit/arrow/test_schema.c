@@ -152,6 +152,31 @@ static void test_schema__child(void **state)
     schema.release(&schema);
 }
 
+/* The type of nulls has its name also inside of others; names of fields are left alone. */
+static void test_schema__text_of_nulls(void **state)
+{
+    static const char expected[] = "struct<na: list<item: null>, x: null>";
+    struct ArrowSchema schema;
+    char text[64];
+
+    (void)state;
+    ArrowSchemaInit(&schema);
+    CHECK_EQ(ArrowSchemaSetTypeStruct(&schema, 2), 0);
+    CHECK_EQ(ArrowSchemaSetType(schema.children[0], NANOARROW_TYPE_LIST), 0);
+    CHECK_EQ(ArrowSchemaSetName(schema.children[0], "na"), 0);
+    CHECK_EQ(ArrowSchemaSetFormat(schema.children[0]->children[0], "n"), 0);
+    CHECK_EQ(ArrowSchemaSetFormat(schema.children[1], "n"), 0);
+    CHECK_EQ(ArrowSchemaSetName(schema.children[1], "x"), 0);
+    for (size_t bytes = 1; bytes <= sizeof text; bytes++) {
+        lmn__arrow_type_text(&schema, text, bytes);
+        CHECK(strlen(text) < bytes);
+    }
+    CHECK_STR(text, expected);
+    lmn__arrow_type_text(schema.children[1], text, sizeof text);
+    CHECK_STR(text, "null");
+    schema.release(&schema);
+}
+
 int main(void)
 {
     const struct CMUnitTest cases[] = {
@@ -160,6 +185,7 @@ int main(void)
         cmocka_unit_test(test_schema__nested),
         cmocka_unit_test(test_schema__copy),
         cmocka_unit_test(test_schema__child),
+        cmocka_unit_test(test_schema__text_of_nulls),
     };
 
     return cmocka_run_group_tests(cases, NULL, NULL);

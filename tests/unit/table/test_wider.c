@@ -64,6 +64,13 @@ static void test_wider__others(void **state)
         const char *from, *to;
         bool wider;
     } pair[] = {
+        { "n", "u", true },
+        { "n", "+w:2f", true },
+        { "n", "n", false },
+        { "n", "nothing", false },
+        { "i", "n", false },
+        { "+ln", "+lu", true },
+        { "+lu", "+ln", false },
         { "u", "U", true },
         { "U", "u", false },
         { "z", "Z", true },
