@@ -8,7 +8,8 @@
  *     u64 checksum of the schema   u64 checksum of the end of the file; not in every file
  *
  * A page's checksum is the XXH3 of the XXH3s of its buffers. The end of the file goes from the
- * descriptions of the columns on.
+ * descriptions of the columns on. The buffer stands between the schema and those: there it is known
+ * also if its mark, or what lists it, is damaged.
  */
 #ifndef LMN_FORMAT_CHECKSUM_H
 #define LMN_FORMAT_CHECKSUM_H
@@ -40,13 +41,16 @@ struct lmn__checksums {
 /*
  * Read the checksums of `file` into the arena; those of another writer's file are not there.
  *
- * LMN_E_CORRUPT  they do not decode
+ * LMN_E_CORRUPT  they do not decode, or would do if they were found by their mark
  */
 LMN_MUST_USE enum lmn_status lmn__checksums_read(struct lmn_file *file, struct lmn__arena *arena,
                                                  struct lmn__checksums *checksums_out,
                                                  struct lmn_error *err);
 
-/* Read the schema and the end of the file and compare. LMN_E_CORRUPT as for pages. */
+/*
+ * Read the schema and the end of the file and compare; and how many pages each column has.
+ * LMN_E_CORRUPT as for pages, or a column's description does not decode.
+ */
 LMN_MUST_USE enum lmn_status lmn__checksums_check_ends(const struct lmn__checksums *checksums,
                                                        struct lmn_file *file,
                                                        struct lmn_error *err);

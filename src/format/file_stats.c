@@ -25,18 +25,27 @@ static struct lmn__stats_type *column_types(struct lmn_file *file)
     return type;
 }
 
-/* Is a large buffer one with statistics? */
+/* Is a large buffer one with statistics, if only by its form? */
 static enum lmn_status look(struct lmn_file *file, const struct lmn__extent *extent, bool *is_ours,
                             struct lmn_error *err)
 {
-    uint8_t magic[sizeof LMN__STATS_MAGIC - 1];
+    uint32_t columns = file->footer.column_count;
+    uint64_t most = LMN__STATS_HEAD_BYTES + LMN__STATS_HASH_BYTES +
+                    (uint64_t)columns * LMN__STATS_ENTRY_BYTES;
+    struct lmn__block *front;
+    struct lmn__span bytes = { NULL, lmn__min_u64(most, extent->bytes) };
     enum lmn_status st;
 
     *is_ours = true;
     if (extent->bytes <= LOOK_BYTES)
         return LMN_OK;
-    st = lmn__object_read(&file->object, extent->position, magic, sizeof magic, err);
-    *is_ours = st == LMN_OK && memcmp(magic, LMN__STATS_MAGIC, sizeof magic) == 0;
+    st = lmn__object_read_block(&file->object, extent->position, bytes.len, &front, err);
+    if (st != LMN_OK)
+        return st;
+    bytes.data = front->data;
+    *is_ours = memcmp(bytes.data, LMN__STATS_MAGIC, sizeof LMN__STATS_MAGIC - 1) == 0 ||
+               lmn__stats_mark_is_damaged(bytes, extent->bytes, columns);
+    lmn__block_release(front);
     return st;
 }
 

@@ -84,6 +84,28 @@ static enum lmn_status damaged(struct lmn_error *err, const char *what, uint64_t
                     (unsigned long long)number);
 }
 
+/* Bytes of a directory of so many columns, with its hash. */
+static uint64_t directory_bytes(uint32_t count)
+{
+    return LMN__STATS_HEAD_BYTES + (uint64_t)count * LMN__STATS_ENTRY_BYTES + LMN__STATS_HASH_BYTES;
+}
+
+bool lmn__stats_mark_is_damaged(struct lmn__span front, uint64_t bytes, uint32_t column_count)
+{
+    uint32_t count = front.len >= LMN__STATS_HEAD_BYTES ? lmn__load_u32(front.data + 12) : 0;
+    uint64_t end = directory_bytes(count), hashed = end - LMN__STATS_HASH_BYTES;
+
+    if (count == 0 || count > column_count || end > front.len)
+        return false;
+    for (uint32_t i = 0; i < count && end <= bytes; i++) {
+        uint64_t zones = lmn__load_u64(front.data + LMN__STATS_HEAD_BYTES +
+                                       (size_t)i * LMN__STATS_ENTRY_BYTES + 16);
+
+        end = zones <= bytes ? end + zones : UINT64_MAX;
+    }
+    return end == bytes && lmn__load_u64(front.data + hashed) != lmn__hash64(front.data, hashed);
+}
+
 /* One entry of the directory; *zones is what is left of the zones. */
 static enum lmn_status parse_entry(struct lmn__stats *stats, const uint8_t *at,
                                    const struct lmn__stats_type *type, struct lmn__span *zones,
@@ -114,7 +136,7 @@ static enum lmn_status parse_directory(struct lmn__stats *stats, struct lmn__spa
                                        const struct lmn__stats_type *type, struct lmn_error *err)
 {
     uint32_t count = lmn__load_u32(bytes.data + 12);
-    uint64_t end = LMN__STATS_HEAD_BYTES + (uint64_t)count * LMN__STATS_ENTRY_BYTES;
+    uint64_t end = directory_bytes(count) - LMN__STATS_HASH_BYTES;
     struct lmn__span zones;
     enum lmn_status st = LMN_OK;
 
@@ -145,7 +167,10 @@ enum lmn_status lmn__stats_parse(struct lmn_env *env, struct lmn__span bytes,
     *stats_out = NULL;
     if (bytes.len < LMN__STATS_HEAD_BYTES || memcmp(bytes.data, LMN__STATS_MAGIC, 8) != 0 ||
         lmn__load_u32(bytes.data + 8) != LMN__STATS_VERSION)
-        return LMN_OK;
+        return lmn__stats_mark_is_damaged(bytes, bytes.len, column_count)
+                   ? lmn_fail(err, LMN_E_CORRUPT,
+                              "its statistics are damaged: in their mark or version")
+                   : LMN_OK;
     arena = lmn__arena_new(env);
     if (arena == NULL)
         return lmn__no_memory(err, "statistics", sizeof *stats);

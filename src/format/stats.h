@@ -50,6 +50,13 @@ struct lmn__stats;
 struct lmn__stats_type lmn__stats_type_of(const struct lmn__node *node);
 
 /*
+ * Have `bytes` bytes, of which the directory lies in `front`, the form of statistics of a file of
+ * so many columns, without the hash of such? One of a later version has the hash; one without it
+ * that does not begin as statistics do had another beginning.
+ */
+bool lmn__stats_mark_is_damaged(struct lmn__span front, uint64_t bytes, uint32_t column_count);
+
+/*
  * Read the directory of `bytes`, which live on, for a file of `row_count` rows whose columns have
  * the types `type`. *stats_out is NULL when they are something else, or of a later version. The
  * caller frees it.

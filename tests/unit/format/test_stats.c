@@ -9,6 +9,7 @@
 #include <leman/file_writer.h>
 #include <nanoarrow/nanoarrow.h>
 
+#include "base/hash.h"
 #include "format/file.h"
 #include "format/stats_layout.h"
 #include "stores.h"
@@ -191,7 +192,7 @@ static void test_stats__texts(void **state)
     CHECK_EQ(live_allocations(), 0);
 }
 
-/* Flip each byte of a file's statistics: that is noticed, or they are no statistics any more. */
+/* Flip each byte of a file's statistics, their mark and version, too: that is noticed. */
 static void test_stats__corrupt_every_byte(void **state)
 {
     struct lmn_store *store = test_store_memory();
@@ -217,8 +218,39 @@ static void test_stats__corrupt_every_byte(void **state)
         CHECK_STATUS(lmn_file_open(store, path, NULL, &file, &err), LMN_OK, &err);
         st = lmn__file_stats(file, 0, &column, &err);
         CHECK(column == NULL);
-        CHECK_EQ(st, i < 12 ? LMN_OK : LMN_E_CORRUPT);
+        CHECK_STATUS(st, LMN_E_CORRUPT, &err);
+        CHECK_HAS(err.message, "statistics are damaged");
         lmn_file_release(file);
+    }
+    lmn_store_release(store);
+    CHECK_EQ(live_allocations(), 0);
+}
+
+/* What another version has, whose hash is right, is left alone; so is what others have put there.
+ */
+static void test_stats__of_others(void **state)
+{
+    const struct lmn__stats_type type = { LMN__STATS_SIGNED, 8 };
+    struct lmn_store *store = test_store_memory();
+    struct lmn_file *file = write_rows(store, NANOARROW_TYPE_INT64, 10, append_number);
+    struct lmn__extent extent = file->global_extent[1];
+    static uint8_t file_bytes[1 << 16];
+    uint8_t *bytes = file_bytes + extent.position;
+    uint64_t hashed = LMN__STATS_HEAD_BYTES + LMN__STATS_ENTRY_BYTES;
+    struct lmn__stats *stats;
+    struct lmn_error err = { 0 };
+
+    (void)state;
+    CHECK(test_store_read(store, "f", file_bytes, sizeof file_bytes) > 0);
+    lmn_file_release(file);
+    lmn__store_u32(bytes + 8, LMN__STATS_VERSION + 1);
+    lmn__store_u64(bytes + hashed, lmn__hash64(bytes, hashed));
+    for (uint64_t len = extent.bytes; len <= extent.bytes; len--) {
+        CHECK_STATUS(lmn__stats_parse(test_env(), (struct lmn__span){ bytes, len }, &type, 1, 10,
+                                      &stats, &err),
+                     LMN_OK, &err);
+        CHECK(stats == NULL);
+        memcpy(bytes, "another mark", 12);
     }
     lmn_store_release(store);
     CHECK_EQ(live_allocations(), 0);
@@ -227,10 +259,9 @@ static void test_stats__corrupt_every_byte(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_stats__numbers),
-        cmocka_unit_test(test_stats__floats),
-        cmocka_unit_test(test_stats__texts),
-        cmocka_unit_test(test_stats__corrupt_every_byte),
+        cmocka_unit_test(test_stats__numbers),   cmocka_unit_test(test_stats__floats),
+        cmocka_unit_test(test_stats__texts),     cmocka_unit_test(test_stats__corrupt_every_byte),
+        cmocka_unit_test(test_stats__of_others),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

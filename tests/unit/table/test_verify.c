@@ -284,6 +284,85 @@ static void test_verify__names_damaged_statistics(void **state)
     }
 }
 
+/* A table of one column of the sample. */
+static void make_column(struct lmn_store *store, const char *column)
+{
+    const struct lmn_scan_options options = { .column = &column, .column_count = 1 };
+    struct lmn_store *other = test_store_memory();
+    struct lmn_table *all = sample_table_make(other, &sample, 100, NULL), *table;
+    struct ArrowArrayStream stream;
+    struct lmn_error err;
+
+    CHECK_STATUS(lmn_table_scan(all, &options, &stream, &err), LMN_OK, &err);
+    CHECK_STATUS(lmn_table_create(store, &stream, NULL, &table, &err), LMN_OK, &err);
+    lmn_table_release(table);
+    lmn_table_release(all);
+    lmn_store_release(other);
+}
+
+/* Without its mark nobody would look at checksums or statistics again. */
+static void test_verify__names_damaged_marks(void **state)
+{
+    static const char *const mark[] = { "LMNSTATS", "LMNC", "LMNC" };
+    static const char *const column[] = { "number", "number", "vector" };
+    static const char *const what[] = { "statistics are damaged: in their mark or version",
+                                        "the checksums at", "the checksums at" };
+
+    (void)state;
+    for (int k = 0; k < 3; k++) {
+        int64_t len = (int64_t)strlen(mark[k]) + 4; /* with the version */
+
+        for (int64_t i = 0; i < len; i++) {
+            struct lmn_store *store = test_store_memory();
+            struct entry data;
+            int64_t at;
+
+            make_column(store, column[k]);
+            data = entry_of(store, "data");
+            at = place_of(store, data.path, mark[k]);
+            CHECK(at >= 0);
+            CHECK_EQ(verify(store).findings, 0);
+            rewrite(store, data.path, KEEP_LENGTH, at + i);
+            CHECK_EQ(verify(store).findings, 1);
+            CHECK_HAS(finding[0], data.path);
+            CHECK_HAS(finding[0], what[k]);
+            lmn_store_release(store);
+        }
+    }
+}
+
+/* Flip each bit of a file behind its pages, but for those between the schema and the checksums. */
+static void test_verify__finds_every_bit_of_the_tail(void **state)
+{
+    static uint8_t bytes[BYTES_MAX];
+    struct lmn_store *store = test_store_memory();
+    struct lmn_error err;
+    struct entry data;
+    uint64_t size, table, schema, checksums;
+
+    (void)state;
+    make_column(store, "vector");
+    data = entry_of(store, "data");
+    size = (uint64_t)test_store_read(store, data.path, bytes, sizeof bytes);
+    table = lmn__load_u64(bytes + size - 24);
+    schema = lmn__load_u64(bytes + table);
+    checksums = (uint64_t)place_of(store, data.path, "LMNC");
+    for (uint64_t at = schema; at < size; at++) {
+        if (at == schema + lmn__load_u64(bytes + table + 8))
+            at = checksums;
+        for (int bit = 0; bit < 8; bit++) {
+            CHECK_OK(store->ops->remove(store, data.path, &err));
+            bytes[at] ^= (uint8_t)(1 << bit);
+            test_store_write(store, data.path, bytes, size);
+            bytes[at] ^= (uint8_t)(1 << bit);
+            if (verify(store).findings == 0)
+                check_fail(__FILE__, __LINE__, "the flip of bit %d of byte %llu is not found", bit,
+                           (unsigned long long)at);
+        }
+    }
+    lmn_store_release(store);
+}
+
 static void test_verify__names_a_damaged_transaction(void **state)
 {
     static const char manifest[] = "_versions/18446744073709551612.manifest"; /* version 3 */
@@ -372,6 +451,8 @@ int main(void)
         cmocka_unit_test(test_verify__finds_damage_in_schema_and_descriptions),
         cmocka_unit_test(test_verify__names_column_and_page),
         cmocka_unit_test(test_verify__names_damaged_statistics),
+        cmocka_unit_test(test_verify__names_damaged_marks),
+        cmocka_unit_test(test_verify__finds_every_bit_of_the_tail),
         cmocka_unit_test(test_verify__names_a_damaged_transaction),
         cmocka_unit_test(test_verify__finds_ids_that_are_there_twice),
         cmocka_unit_test(test_verify__faults),
