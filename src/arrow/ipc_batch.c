@@ -11,13 +11,18 @@
  *   fixed lists, structs     validity; the children
  *
  * Arrow's own validation multiplies lengths without care, so every check is made here.
+ *
+ * A string that is no text is told with its row: on the way up from its slot, each node that has
+ * lists in between turns the slot of its child into its own.
  */
 #include "arrow/ipc_batch.h"
 
 #include "arrow/adopt.h"
+#include "arrow/view.h"
 #include "base/bits.h"
 #include "base/error.h"
 #include "base/math.h"
+#include "base/utf8.h"
 
 enum { VIEW_BYTES = 16, VIEW_INLINE_MAX = 12, VARIADIC_MAX = 1 << 20 };
 
@@ -26,6 +31,7 @@ struct walk {
     const struct lmn__ipc_dictionaries *dictionaries;
     const uint8_t *nodes, *buffers, *variadic;
     uint32_t nodes_left, buffers_left, variadic_left;
+    uint64_t slot; /* of the node at hand, whose string is no text; or LMN__IPC_NO_ROW */
     struct lmn_error *err;
 };
 
@@ -135,18 +141,58 @@ static enum lmn_status put_fixed(struct walk *walk, const struct lmn__layout *la
     return put_buffer(walk, array, 1, lmn__bits_bytes(bits), NULL);
 }
 
-static enum lmn_status put_variable(struct walk *walk, const struct lmn__layout *layout,
-                                    struct ArrowArray *array)
-{
-    uint64_t end;
-    enum lmn_status st = put_offsets(walk, layout->bits / 8, array, &end);
-
-    return st != LMN_OK ? st : put_buffer(walk, array, 2, end, NULL);
-}
-
 static bool is_valid(const struct ArrowArray *array, uint64_t i)
 {
     return array->buffers[0] == NULL || lmn__bit_get(array->buffers[0], i);
+}
+
+/* Look at strings one by one; what lies under a null does not count. */
+static enum lmn_status check_slots(struct walk *walk, const struct lmn__layout *layout,
+                                   const struct ArrowArray *array)
+{
+    for (uint64_t i = 0; i < (uint64_t)array->length; i++) {
+        struct lmn__span text = lmn__view_bytes(layout, array, i);
+        char shown[LMN__UTF8_SHOWN_BYTES];
+
+        if (!is_valid(array, i) || lmn__utf8_bytes(text) == text.len)
+            continue;
+        walk->slot = i;
+        lmn__utf8_show(text, shown);
+        return lmn_fail(walk->err, LMN_E_CORRUPT, "a string that is not UTF-8: \"%s\"", shown);
+    }
+    return LMN_OK;
+}
+
+/* All strings at once are UTF-8, as is each by itself that does not begin inside of a character. */
+static bool is_text(const struct lmn__layout *layout, const struct ArrowArray *array, uint64_t end)
+{
+    const uint8_t *offsets = array->buffers[1], *data = array->buffers[2];
+    uint32_t width = layout->bits / 8;
+    uint64_t first = array->length != 0 ? lmn__load_uint(offsets, width) : end;
+
+    if (lmn__utf8_bytes((struct lmn__span){ data + first, end - first }) != end - first)
+        return false;
+    for (uint64_t i = 0; i < (uint64_t)array->length; i++) {
+        uint64_t at = lmn__load_uint(offsets + i * width, width);
+
+        if (at < end && (data[at] & 0xc0) == 0x80)
+            return false;
+    }
+    return true;
+}
+
+static enum lmn_status put_variable(struct walk *walk, const struct lmn__ipc_type *type,
+                                    struct ArrowArray *array)
+{
+    uint64_t end;
+    enum lmn_status st = put_offsets(walk, type->layout->bits / 8, array, &end);
+
+    if (st == LMN_OK)
+        st = put_buffer(walk, array, 2, end, NULL);
+    if (st != LMN_OK || !walk->body->check_text || !type->is_text ||
+        is_text(type->layout, array, end))
+        return st;
+    return check_slots(walk, type->layout, array);
 }
 
 static enum lmn_status check_views(struct walk *walk, const struct ArrowArray *array,
@@ -169,7 +215,8 @@ static enum lmn_status check_views(struct walk *walk, const struct ArrowArray *a
 }
 
 /* Views have a last buffer in memory that says how long the others are. */
-static enum lmn_status put_views(struct walk *walk, struct ArrowArray *array, uint32_t count)
+static enum lmn_status put_views(struct walk *walk, const struct lmn__ipc_type *type,
+                                 struct ArrowArray *array, uint32_t count)
 {
     struct lmn__block *block;
     uint64_t bytes, *sizes;
@@ -186,7 +233,11 @@ static enum lmn_status put_views(struct walk *walk, struct ArrowArray *array, ui
     lmn__adopt_buffer(array, 2 + count, block, sizes);
     for (uint32_t i = 0; st == LMN_OK && i < count; i++)
         st = put_buffer(walk, array, 2 + i, 0, &sizes[i]);
-    return st != LMN_OK ? st : check_views(walk, array, sizes, count);
+    if (st == LMN_OK)
+        st = check_views(walk, array, sizes, count);
+    return st == LMN_OK && walk->body->check_text && type->is_text
+               ? check_slots(walk, type->layout, array)
+               : st;
 }
 
 static enum lmn_status check_indices(struct walk *walk, const struct lmn__layout *layout,
@@ -239,6 +290,19 @@ static enum lmn_status put_child(struct walk *walk, const struct lmn__ipc_type *
     return LMN_OK;
 }
 
+/* The list that has slot `slot` of its child; the first behind it where none has. */
+static uint64_t list_of(const struct lmn__layout *layout, const struct ArrowArray *array,
+                        uint64_t slot)
+{
+    uint32_t width = layout->bits / 8;
+    uint64_t i = 0;
+
+    while (i + 1 < (uint64_t)array->length &&
+           lmn__load_uint((const uint8_t *)array->buffers[1] + (i + 1) * width, width) <= slot)
+        i++;
+    return i;
+}
+
 static enum lmn_status put_values(struct walk *walk, const struct lmn__ipc_type *type,
                                   uint32_t variadic, struct ArrowArray *array)
 {
@@ -251,17 +315,24 @@ static enum lmn_status put_values(struct walk *walk, const struct lmn__ipc_type 
     case LMN__LAYOUT_FIXED:
         return put_fixed(walk, type->layout, array);
     case LMN__LAYOUT_VARIABLE:
-        return type->layout->is_view ? put_views(walk, array, variadic)
-                                     : put_variable(walk, type->layout, array);
+        return type->layout->is_view ? put_views(walk, type, array, variadic)
+                                     : put_variable(walk, type, array);
     case LMN__LAYOUT_DICTIONARY:
         return put_dictionary(walk, type, array);
     case LMN__LAYOUT_LIST:
         st = put_offsets(walk, type->layout->bits / 8, array, &length);
-        return st != LMN_OK ? st : put_child(walk, type, 0, length, array);
+        if (st == LMN_OK)
+            st = put_child(walk, type, 0, length, array);
+        if (walk->slot != LMN__IPC_NO_ROW)
+            walk->slot = list_of(type->layout, array, walk->slot);
+        return st;
     case LMN__LAYOUT_FIXED_LIST:
         if (!lmn__mul_u64(length, type->layout->dimension, &length))
             return lmn_fail(walk->err, LMN_E_CORRUPT, "%lld lists", (long long)array->length);
-        return put_child(walk, type, 0, length, array);
+        st = put_child(walk, type, 0, length, array);
+        if (walk->slot != LMN__IPC_NO_ROW)
+            walk->slot /= type->layout->dimension;
+        return st;
     case LMN__LAYOUT_STRUCT:
         for (uint32_t i = 0; st == LMN_OK && i < type->child_count; i++)
             st = put_child(walk, type, i, length, array);
@@ -364,7 +435,7 @@ enum lmn_status lmn__ipc_batch_read(const struct lmn__flat_table *table,
                                     const struct lmn__ipc_type *type, uint32_t count,
                                     const struct lmn__ipc_dictionaries *dictionaries,
                                     struct lmn__ipc_body *body, struct ArrowArray *array_out,
-                                    struct lmn_error *err)
+                                    uint64_t *row_out, struct lmn_error *err)
 {
     struct lmn__flat_vector nodes = lmn__flat_vector(table, LMN__IPC_BATCH_NODES,
                                                      LMN__IPC_NODE_BYTES);
@@ -380,10 +451,12 @@ enum lmn_status lmn__ipc_batch_read(const struct lmn__flat_table *table,
                          nodes.count,
                          buffers.count,
                          variadic.count,
+                         LMN__IPC_NO_ROW,
                          err };
     enum lmn_status st = read_codec(table, body, err);
 
     *array_out = (struct ArrowArray){ 0 };
+    *row_out = LMN__IPC_NO_ROW;
     if (table->flat == NULL || table->flat->bad || length < 0)
         return lmn_fail(err, LMN_E_CORRUPT, "the batch does not decode");
     if (st == LMN_OK)
@@ -398,6 +471,7 @@ enum lmn_status lmn__ipc_batch_read(const struct lmn__flat_table *table,
                           type[i].name, (long long)array_out->children[i]->length,
                           (long long)length);
     }
+    *row_out = walk.slot;
     if (st != LMN_OK)
         array_out->release(array_out);
     return st;

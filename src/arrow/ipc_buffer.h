@@ -5,6 +5,8 @@
 #ifndef LMN_ARROW_IPC_BUFFER_H
 #define LMN_ARROW_IPC_BUFFER_H
 
+#include <stdbool.h>
+
 #include "base/bytes.h"
 #include "base/pool.h"
 
@@ -16,6 +18,7 @@ struct lmn__ipc_body {
     struct lmn__block *block; /* the whole body */
     size_t len;
     enum lmn__ipc_codec codec;
+    bool check_text; /* are its strings to be UTF-8? */
 };
 
 struct lmn__ipc_buffer {

@@ -34,6 +34,8 @@ struct ipc_reader {
     const struct lmn__ipc_type *type;
     struct lmn__ipc_dictionaries dictionaries;
     bool is_file;
+    bool check_text;
+    uint64_t row_count; /* of the batches before */
 
     uint64_t message_count;
     struct lmn__buf metadata; /* of the message at hand, and what it says: */
@@ -143,7 +145,8 @@ static enum lmn_status read_body(struct ipc_reader *reader, struct lmn__ipc_body
     size_t len = reader->body_bytes;
     enum lmn_status st;
 
-    *body_out = (struct lmn__ipc_body){ .env = reader->env, .len = len };
+    *body_out =
+        (struct lmn__ipc_body){ .env = reader->env, .len = len, .check_text = reader->check_text };
     if (reader->source.fd < 0 && len > reader->source.left.len)
         return lmn_fail(err, LMN_E_CORRUPT, "a body of %zu bytes where %zu bytes are left", len,
                         reader->source.left.len);
@@ -156,6 +159,15 @@ static enum lmn_status read_body(struct ipc_reader *reader, struct lmn__ipc_body
     return st;
 }
 
+/* Say which row or value a failure is about, if it is about one. */
+static enum lmn_status within_slot(enum lmn_status st, const char *what, uint64_t slot,
+                                   struct lmn_error *err)
+{
+    return slot != LMN__IPC_NO_ROW
+               ? lmn__fail_within(err, st, "%s %llu", what, (unsigned long long)slot)
+               : st;
+}
+
 static enum lmn_status read_dictionary(struct ipc_reader *reader, struct lmn__ipc_body *body,
                                        struct lmn_error *err)
 {
@@ -163,6 +175,7 @@ static enum lmn_status read_dictionary(struct ipc_reader *reader, struct lmn__ip
     struct lmn__flat_table batch = lmn__flat_table(&reader->header, LMN__IPC_DICTIONARY_BATCH);
     struct lmn__ipc_dictionary *dictionary = lmn__ipc_dictionary_find(&reader->dictionaries, id);
     struct ArrowArray array, *values;
+    uint64_t value;
     enum lmn_status st;
 
     if (dictionary == NULL)
@@ -172,9 +185,11 @@ static enum lmn_status read_dictionary(struct ipc_reader *reader, struct lmn__ip
         return lmn_fail(err, LMN_E_UNSUPPORTED, "dictionary %lld is extended by a delta",
                         (long long)id);
     st = lmn__ipc_batch_read(&batch, dictionary->values, 1, &reader->dictionaries, body, &array,
-                             err);
-    if (st != LMN_OK)
+                             &value, err);
+    if (st != LMN_OK) {
+        st = within_slot(st, "value", value, err);
         return lmn__fail_within(err, st, "dictionary %lld", (long long)id);
+    }
     values = array.children[0];
     if (dictionary->array.release != NULL)
         dictionary->array.release(&dictionary->array);
@@ -208,10 +223,24 @@ static enum lmn_status check_end(struct ipc_reader *reader, struct lmn_error *er
     return LMN_OK;
 }
 
+static enum lmn_status read_batch(struct ipc_reader *reader, struct lmn__ipc_body *body,
+                                  struct ArrowArray *array_out, struct lmn_error *err)
+{
+    const struct lmn__ipc_type *type = reader->type;
+    uint64_t row;
+    enum lmn_status st = lmn__ipc_batch_read(&reader->header, type->child, type->child_count,
+                                             &reader->dictionaries, body, array_out, &row, err);
+
+    if (st == LMN_OK)
+        reader->row_count += (uint64_t)array_out->length;
+    else if (row != LMN__IPC_NO_ROW)
+        st = within_slot(st, "row", reader->row_count + row, err);
+    return st;
+}
+
 static enum lmn_status read_until_batch(struct ipc_reader *reader, struct ArrowArray *array_out,
                                         struct lmn_error *err)
 {
-    const struct lmn__ipc_type *type = reader->type;
     struct lmn__ipc_body body;
     enum lmn_status st;
     bool more, is_batch = false;
@@ -227,11 +256,8 @@ static enum lmn_status read_until_batch(struct ipc_reader *reader, struct ArrowA
         st = read_body(reader, &body, err);
         if (st != LMN_OK)
             return st;
-        if (is_batch)
-            st = lmn__ipc_batch_read(&reader->header, type->child, type->child_count,
-                                     &reader->dictionaries, &body, array_out, err);
-        else
-            st = read_dictionary(reader, &body, err);
+        st = is_batch ? read_batch(reader, &body, array_out, err)
+                      : read_dictionary(reader, &body, err);
         lmn__block_release(body.block);
         if (st != LMN_OK)
             return st;
@@ -360,8 +386,9 @@ static enum lmn_status read_schema(struct ipc_reader *reader, struct lmn_error *
     return check_shared(reader, reader->type, err);
 }
 
-enum lmn_status lmn__ipc_read(struct lmn_env *env, struct lmn__source *source,
-                              struct ArrowArrayStream *stream_out, struct lmn_error *err)
+static enum lmn_status start_reading(struct lmn_env *env, struct lmn__source *source,
+                                     bool check_text, struct ArrowArrayStream *stream_out,
+                                     struct lmn_error *err)
 {
     static const struct lmn__producer_ops ops = { reader_schema, reader_next, reader_free };
     struct ipc_reader *reader = lmn__calloc(env, 1, sizeof *reader);
@@ -373,6 +400,7 @@ enum lmn_status lmn__ipc_read(struct lmn_env *env, struct lmn__source *source,
         return lmn__no_memory(err, "an Arrow reader", sizeof *reader);
     }
     reader->env = lmn_env_acquire(env);
+    reader->check_text = check_text;
     reader->source = *source;
     *source = (struct lmn__source){ .fd = -1 };
     lmn__arena_init(&reader->arena, env, 0);
@@ -387,6 +415,12 @@ enum lmn_status lmn__ipc_read(struct lmn_env *env, struct lmn__source *source,
     return LMN_OK;
 }
 
+enum lmn_status lmn__ipc_read(struct lmn_env *env, struct lmn__source *source,
+                              struct ArrowArrayStream *stream_out, struct lmn_error *err)
+{
+    return start_reading(env, source, true, stream_out, err);
+}
+
 enum lmn_status lmn__ipc_read_buffer(struct lmn_env *env, const char *name, struct lmn__span bytes,
                                      struct ArrowArrayStream *stream_out, struct lmn_error *err)
 {
@@ -394,5 +428,5 @@ enum lmn_status lmn__ipc_read_buffer(struct lmn_env *env, const char *name, stru
     enum lmn_status st = lmn__source_open_memory(&source, env, name, bytes, err);
 
     *stream_out = (struct ArrowArrayStream){ 0 };
-    return st != LMN_OK ? st : lmn__ipc_read(env, &source, stream_out, err);
+    return st != LMN_OK ? st : start_reading(env, &source, false, stream_out, err);
 }

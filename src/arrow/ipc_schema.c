@@ -287,6 +287,8 @@ static enum lmn_status type_fill(const struct ArrowSchema *schema, const struct 
 
     type->layout = layout;
     type->name = schema->name != NULL ? schema->name : "";
+    type->is_text = layout->kind == LMN__LAYOUT_VARIABLE &&
+                    strchr("zZ", schema->format[0]) == NULL && strcmp(schema->format, "vz") != 0;
     type->child_count = layout->child_count;
     type->child = lmn__arena_array(arena, layout->child_count, sizeof *type->child);
     if (type->child == NULL)

@@ -40,6 +40,7 @@ struct lmn__ipc_type {
     const struct lmn__layout *layout;
     const char *name; /* in the schema */
     int64_t dictionary_id;
+    bool is_text; /* strings, not binaries */
     uint32_t child_count;
     struct lmn__ipc_type *child;
 };

@@ -4,16 +4,11 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { SHOWN_BYTES = 200, ESCAPE_CHARS = 4 };
+enum { ESCAPE_CHARS = 4 };
 
-/* The number of bytes that a first byte asks for; 0: it cannot be first. */
-static size_t character_bytes(uint8_t first)
+static bool follows(uint8_t byte)
 {
-    if (first < 0x80)
-        return 1;
-    if (first < 0xc2 || first > 0xf4)
-        return 0;
-    return first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4;
+    return (byte & 0xc0) == 0x80;
 }
 
 /* The second byte has a narrower range after those first bytes that could start a longer form. */
@@ -28,15 +23,17 @@ static bool second_fits(uint8_t first, uint8_t second)
 /* Bytes of the character in front; 0: there is none. */
 static size_t first_character(const uint8_t *at, size_t left)
 {
-    size_t bytes = character_bytes(at[0]);
+    uint8_t first = at[0];
 
-    if (bytes > left || (bytes > 1 && !second_fits(at[0], at[1])))
+    if (first < 0x80)
+        return 1;
+    if (first < 0xc2 || first > 0xf4)
         return 0;
-    for (size_t i = 2; i < bytes; i++) {
-        if ((at[i] & 0xc0) != 0x80)
-            return 0;
-    }
-    return bytes;
+    if (first < 0xe0)
+        return left >= 2 && follows(at[1]) ? 2 : 0;
+    if (first < 0xf0)
+        return left >= 3 && second_fits(first, at[1]) && follows(at[2]) ? 3 : 0;
+    return left >= 4 && second_fits(first, at[1]) && follows(at[2]) && follows(at[3]) ? 4 : 0;
 }
 
 /* Bytes from the front that are ASCII, of those that are eight together. */
@@ -58,10 +55,9 @@ size_t lmn__utf8_bytes(struct lmn__span text)
     size_t at = 0;
 
     while (at < text.len) {
-        size_t bytes = 0;
+        size_t bytes = text.data[at] < 0x80 ? ascii_bytes(text.data + at, text.len - at) : 0;
 
-        at += ascii_bytes(text.data + at, text.len - at);
-        if (at < text.len)
+        if (bytes == 0)
             bytes = first_character(text.data + at, text.len - at);
         if (bytes == 0)
             break;
@@ -76,30 +72,30 @@ bool lmn__utf8_valid(struct lmn__span text)
            (text.len == 0 || memchr(text.data, '\0', text.len) == NULL);
 }
 
-/* The text, its other bytes escaped; a long one is cut. */
-static void show(struct lmn__span text, char *out)
+void lmn__utf8_show(struct lmn__span text, char shown[LMN__UTF8_SHOWN_BYTES])
 {
     size_t used = 0, at = 0;
 
-    while (at < text.len && used + ESCAPE_CHARS < SHOWN_BYTES) {
+    while (at < text.len && used + ESCAPE_CHARS < LMN__UTF8_SHOWN_BYTES) {
         size_t bytes = first_character(text.data + at, text.len - at);
 
         if (bytes == 0)
-            used += (size_t)snprintf(out + used, SHOWN_BYTES - used, "\\x%02x", text.data[at]);
+            used += (size_t)snprintf(shown + used, LMN__UTF8_SHOWN_BYTES - used, "\\x%02x",
+                                     text.data[at]);
         else
-            memcpy(out + used, text.data + at, bytes);
+            memcpy(shown + used, text.data + at, bytes);
         used += bytes;
         at += bytes != 0 ? bytes : 1;
     }
-    out[used] = '\0';
+    shown[used] = '\0';
 }
 
 enum lmn_status lmn__utf8_check(struct lmn__span text, const char *what, struct lmn_error *err)
 {
-    char shown[SHOWN_BYTES];
+    char shown[LMN__UTF8_SHOWN_BYTES];
 
     if (lmn__utf8_bytes(text) == text.len)
         return LMN_OK;
-    show(text, shown);
+    lmn__utf8_show(text, shown);
     return lmn_fail(err, LMN_E_INVALID, "%s is not UTF-8: \"%s\"", what, shown);
 }

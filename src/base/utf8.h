@@ -20,10 +20,14 @@ size_t lmn__utf8_bytes(struct lmn__span text);
 /* Is this UTF-8 as a whole, without NULs? */
 bool lmn__utf8_valid(struct lmn__span text);
 
+/* The text for a message, cut where it is long: bytes that are no UTF-8 are shown as \xff. */
+enum { LMN__UTF8_SHOWN_BYTES = 200 };
+void lmn__utf8_show(struct lmn__span text, char shown[LMN__UTF8_SHOWN_BYTES]);
+
 /*
  * Is this UTF-8, so that everybody reads it? `what` is what the text is, "a column's name".
  *
- * LMN_E_INVALID  no; the message has the text, its other bytes as \xff
+ * LMN_E_INVALID  no; the message has the text as it is shown
  */
 LMN_MUST_USE enum lmn_status lmn__utf8_check(struct lmn__span text, const char *what,
                                              struct lmn_error *err);

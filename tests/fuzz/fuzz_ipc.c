@@ -9,11 +9,20 @@ enum { ROWS_MAX = 1 << 20 };
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
 
+static enum lmn_status read_bytes(const char *name, struct lmn__span bytes,
+                                  struct ArrowArrayStream *stream)
+{
+    struct lmn__source source;
+    enum lmn_status st = lmn__source_open_memory(&source, fuzz_env(), name, bytes, NULL);
+
+    return st == LMN_OK ? lmn__ipc_read(fuzz_env(), &source, stream, NULL) : st;
+}
+
 static void read_again(struct lmn__span bytes)
 {
     struct ArrowArrayStream stream;
     struct ArrowArray batch;
-    enum lmn_status st = lmn__ipc_read_buffer(fuzz_env(), "again", bytes, &stream, NULL);
+    enum lmn_status st = read_bytes("again", bytes, &stream);
 
     if (st == LMN_OK) {
         while ((st = lmn__stream_next(&stream, &batch, NULL)) == LMN_OK && batch.release != NULL)
@@ -33,8 +42,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
     struct lmn__sink sink = { 0 };
     struct lmn__buf buf;
 
-    if (lmn__ipc_read_buffer(fuzz_env(), "input", (struct lmn__span){ data, len }, &stream, NULL) !=
-        LMN_OK)
+    if (read_bytes("input", (struct lmn__span){ data, len }, &stream) != LMN_OK)
         return 0;
     lmn__buf_init(&buf, fuzz_env(), 64 << 20);
     if (lmn__stream_schema(&stream, &schema, NULL) == LMN_OK) {

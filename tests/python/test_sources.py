@@ -106,6 +106,54 @@ def test_parquet_files_whose_columns_differ(tmp_path):
     assert problem.part.endswith("2.parquet") and 'column "s"' in problem.message
 
 
+def text(values, kind=None):
+    """Strings of these bytes, whatever they are."""
+    made = pa.array(values, pa.binary())
+    made = pa.Array.from_buffers(pa.string(), len(made), made.buffers(), made.null_count)
+    return made if kind is None else made.cast(kind)
+
+
+BAD = [b"a", None, "\u00fc".encode(), b"\xff"]
+
+
+@pytest.mark.parametrize(
+    ("column", "message"),
+    [
+        (text(BAD), r'row 3: "c": a string that is not UTF-8: "\\xff"'),
+        (text([b"\xc3", b"\xbc", b"a", b"b"]), r'row 0: "c": .*"\\xc3"'),
+        (pa.ListArray.from_arrays([0, 1, 1, 4, 4], text(BAD)), r'row 2: "c": "item": '),
+        (pa.StructArray.from_arrays([text(BAD)], ["x"]), r'row 3: "c": "x": '),
+        (
+            pa.FixedSizeListArray.from_arrays(
+                pa.StructArray.from_arrays([text([*BAD, *BAD])], ["x"]), 2
+            ),
+            r'row 1: "c": "item": "x": ',
+        ),
+        (
+            pa.DictionaryArray.from_arrays(pa.array([0, 0, 1, 1]), text([b"a", b"\x80"])),
+            r'dictionary 0: value 1: "c": .*"\\x80"',
+        ),
+    ],
+)
+def test_arrow__strings_that_are_not_utf8(tmp_path, column, message):
+    rows = pa.table({"i": [1, 2, 3, 4], "c": column})
+    with pa.ipc.new_file(tmp_path / "rows.arrow", rows.schema) as writer:
+        writer.write_table(rows)
+    source = leman.arrow_ipc(f"{tmp_path}/rows.arrow")
+    with pytest.raises(leman.CorruptError, match=message):
+        leman.create(tmp_path / "t.lance", source, data_storage_version="2.2")
+
+
+def test_arrow__what_lies_under_nulls_is_no_string(tmp_path):
+    made = text([b"a", b"\xff", b"b"])
+    valid = pa.py_buffer(b"\x05")
+    column = pa.Array.from_buffers(pa.string(), 3, [valid, *made.buffers()[1:]])
+    with pa.ipc.new_file(tmp_path / "rows.arrow", pa.schema([("c", pa.string())])) as writer:
+        writer.write_table(pa.table({"c": column}))
+    table = leman.create(tmp_path / "t.lance", leman.arrow_ipc(f"{tmp_path}/rows.arrow"))
+    assert table.to_arrow()["c"].to_pylist() == ["a", None, "b"]
+
+
 def test_text_and_arrow_files(tmp_path):
     for number in range(3):
         (tmp_path / f"{number}.csv").write_text(f"a;b\n{number};x\n")

@@ -324,6 +324,85 @@ static void test_ipc__corrupt_values(void **state)
     check_column(NANOARROW_TYPE_STRING_VIEW, none, 60, 28, LMN_E_CORRUPT); /* offset */
 }
 
+/* Batches of "a", null; and of "a", null, `text`. */
+static void write_texts(enum ArrowType type, const char *text, struct lmn__buf *buf)
+{
+    struct lmn__ipc_writer writer;
+    struct ArrowSchema schema;
+    struct ArrowArray array;
+    struct lmn__sink sink;
+    struct lmn_error err;
+
+    ArrowSchemaInit(&schema);
+    CHECK_EQ(ArrowSchemaSetTypeStruct(&schema, 1), 0);
+    CHECK_EQ(ArrowSchemaSetType(schema.children[0], type), 0);
+    CHECK_EQ(ArrowSchemaSetName(schema.children[0], "word"), 0);
+    CHECK_EQ(ArrowArrayInitFromSchema(&array, &schema, NULL), 0);
+    CHECK_EQ(ArrowArrayStartAppending(&array), 0);
+    CHECK_EQ(ArrowArrayAppendString(array.children[0], ArrowCharView("a")), 0);
+    CHECK_EQ(ArrowArrayAppendNull(array.children[0], 1), 0);
+    CHECK_EQ(ArrowArrayAppendString(array.children[0], ArrowCharView(text)), 0);
+    array.length = 3;
+    CHECK_EQ(ArrowArrayFinishBuildingDefault(&array, NULL), 0);
+    CHECK_OK(lmn__sink_open_buf(&sink, test_env(), buf, &err));
+    CHECK_OK(lmn__ipc_writer_open(&writer, test_env(), &sink, LMN__IPC_STREAM, &schema, &err));
+    array.length = 2;
+    CHECK_OK(lmn__ipc_writer_write(&writer, &array, &err));
+    array.length = 3;
+    CHECK_OK(lmn__ipc_writer_write(&writer, &array, &err));
+    CHECK_OK(lmn__ipc_writer_finish(&writer, &err));
+    lmn__ipc_writer_abort(&writer);
+    CHECK_OK(lmn__sink_close(&sink, &err));
+    array.release(&array);
+    schema.release(&schema);
+}
+
+/* Strings from elsewhere are UTF-8; those of this library's own bytes are as they were given. */
+static void check_texts(enum ArrowType type, const char *text, enum lmn_status want)
+{
+    struct ArrowArrayStream stream;
+    struct lmn__source source;
+    struct ArrowArray batch;
+    struct lmn_error err = { 0 };
+    struct lmn__buf buf;
+    struct lmn__span bytes;
+    uint64_t rows;
+
+    lmn__buf_init(&buf, test_env(), 0);
+    write_texts(type, text, &buf);
+    bytes = (struct lmn__span){ buf.data, buf.len };
+    CHECK_STATUS(read_all(bytes, &rows, &err), LMN_OK, &err);
+    CHECK_EQ(rows, 5);
+    CHECK_OK(lmn__source_open_memory(&source, test_env(), "texts", bytes, &err));
+    CHECK_STATUS(lmn__ipc_read(test_env(), &source, &stream, &err), LMN_OK, &err);
+    CHECK_STATUS(lmn__stream_next(&stream, &batch, &err), LMN_OK, &err);
+    batch.release(&batch);
+    CHECK_STATUS(lmn__stream_next(&stream, &batch, &err), want, &err);
+    if (want == LMN_OK)
+        batch.release(&batch);
+    else
+        CHECK_HAS(err.message, "texts: message 3: row 4: \"word\": a string that is not UTF-8");
+    stream.release(&stream);
+    lmn__buf_deinit(&buf);
+    CHECK_EQ(live_allocations(), 0);
+}
+
+static void test_ipc__strings_are_utf8(void **state)
+{
+    static const enum ArrowType texts[] = { NANOARROW_TYPE_STRING, NANOARROW_TYPE_LARGE_STRING,
+                                            NANOARROW_TYPE_STRING_VIEW };
+
+    (void)state;
+    for (int i = 0; i < 3; i++) {
+        check_texts(texts[i], "Rh\xc3\xb4ne", LMN_OK);
+        check_texts(texts[i], "a longer text, up to a \xf0\x9f\x9a\x80", LMN_OK);
+        check_texts(texts[i], "b\xff", LMN_E_CORRUPT);
+        check_texts(texts[i], "a longer text, up to a \xf0\x9f\x9a", LMN_E_CORRUPT);
+    }
+    check_texts(NANOARROW_TYPE_BINARY, "b\xff", LMN_OK);
+    check_texts(NANOARROW_TYPE_BINARY_VIEW, "b\xff", LMN_OK);
+}
+
 static void test_ipc__corrupt_not_arrow(void **state)
 {
     struct lmn_error err;
@@ -396,6 +475,7 @@ int main(void)
         cmocka_unit_test(test_ipc__golden_deletion_files),
         cmocka_unit_test(test_ipc__corrupt_bytes),
         cmocka_unit_test(test_ipc__corrupt_values),
+        cmocka_unit_test(test_ipc__strings_are_utf8),
         cmocka_unit_test(test_ipc__corrupt_not_arrow),
         cmocka_unit_test(test_ipc__faults),
         cmocka_unit_test(test_ipc__write_faults),
