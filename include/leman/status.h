@@ -8,12 +8,19 @@
 #ifndef LEMAN_STATUS_H
 #define LEMAN_STATUS_H
 
+/* Functions of the library are functions of C in programs of C++, too. */
+#if defined(__cplusplus)
+#define LMN_C extern "C"
+#else
+#define LMN_C
+#endif
+
 #if defined(__GNUC__)
-#define LMN_API               __attribute__((visibility("default")))
+#define LMN_API               LMN_C __attribute__((visibility("default")))
 #define LMN_MUST_USE          __attribute__((warn_unused_result))
 #define LMN_PRINTF(fmt, args) __attribute__((format(printf, fmt, args)))
 #else
-#define LMN_API
+#define LMN_API LMN_C
 #define LMN_MUST_USE
 #define LMN_PRINTF(fmt, args)
 #endif

@@ -6,8 +6,8 @@
  *
  *     const struct lmn_function_table leman_functions = { LMN_FUNCTION_ABI, 1, functions };
  *
- * Functions take and give Arrow arrays and run in threads of a worker process. This header needs
- * no library.
+ * In C++ `extern "C"` stands before it. Functions take and give Arrow arrays and run in threads of
+ * a worker process. This header needs no library.
  */
 #ifndef LEMAN_UDF_H
 #define LEMAN_UDF_H
