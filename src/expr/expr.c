@@ -11,12 +11,14 @@
 enum lmn_status lmn__expr_parse(struct lmn_env *env, const char *text, struct lmn__expr **expr_out,
                                 struct lmn_error *err)
 {
-    size_t len = strlen(text);
+    size_t len = text != NULL ? strlen(text) : 0;
     struct lmn__expr *expr;
     char *copy;
     enum lmn_status st;
 
     *expr_out = NULL;
+    if (text == NULL)
+        return lmn_fail(err, LMN_E_INVALID, "there is no expression");
     expr = lmn__calloc(env, 1, sizeof *expr);
     if (expr == NULL)
         return lmn__no_memory(err, "an expression", sizeof *expr);

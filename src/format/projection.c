@@ -119,6 +119,8 @@ static enum lmn_status select_path(struct lmn__projection *projection, const cha
     struct lmn__selected *at = projection->root;
     const char *rest = path;
 
+    if (path == NULL)
+        return lmn_fail(err, LMN_E_INVALID, "a column is asked for by no name");
     while (rest != NULL) {
         const struct lmn__node *node = match(first_child(projection, at->node), rest, &rest);
         struct lmn__selected *child;

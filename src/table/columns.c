@@ -327,8 +327,11 @@ enum lmn_status lmn_table_rename_column(struct lmn_table *table, const char *col
                                         const char *name, struct lmn_error *err)
 {
     struct request request = { .table = table, .column = &column, .column_count = 1, .name = name };
-    enum lmn_status st = lmn__utf8_check(span_of(name), "the name of a column or field", err);
+    enum lmn_status st;
 
+    if (name == NULL)
+        return lmn_fail(err, LMN_E_INVALID, "a column is to have no name");
+    st = lmn__utf8_check(span_of(name), "the name of a column or field", err);
     if (st != LMN_OK)
         return st;
     if (name[0] == '\0' || strchr(name, '.') != NULL)

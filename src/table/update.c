@@ -277,6 +277,10 @@ enum lmn_status lmn_table_update(struct lmn_table *table, const char *where,
 
     if (assignment_count == 0)
         st = lmn_fail(err, LMN_E_INVALID, "an update that sets nothing");
+    for (uint32_t i = 0; st == LMN_OK && i < assignment_count; i++) {
+        if (assignment[i].column == NULL)
+            st = lmn_fail(err, LMN_E_INVALID, "an update of a column without a name");
+    }
     if (st == LMN_OK)
         st = lmn__change_make(table, attempt_update, &request, err);
     if (count_out != NULL)

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "expressions.h"
 
+#include <leman/expr.h>
+
 #include "check.h"
 
 static void test_eval__columns_come_back(void **state)
@@ -411,9 +413,24 @@ static void test_eval__slices_keep_their_rows(void **state)
     CHECK_STR(expr_values_of("i64", 0, 0), "");
 }
 
+/* Nothing else of the arguments is looked at then. */
+static void test_eval__no_expression(void **state)
+{
+    struct ArrowSchema schema;
+    struct ArrowArray array;
+    struct lmn_error err = { 0 };
+
+    (void)state;
+    CHECK_STATUS(lmn_expr_evaluate(NULL, NULL, NULL, NULL, &schema, &array, &err), LMN_E_INVALID,
+                 &err);
+    CHECK_STR(err.message, "there is no expression");
+    CHECK(schema.release == NULL && array.release == NULL);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_eval__no_expression),
         cmocka_unit_test(test_eval__columns_come_back),
         cmocka_unit_test(test_eval__comparisons_of_numbers),
         cmocka_unit_test(test_eval__nan_is_greatest_and_equal_to_itself),

@@ -52,6 +52,7 @@ static void test_columns__computed_wrong(void **state)
     } wrong[] = {
         { { { "number", "1" } }, 1, LMN_E_EXISTS, "number" },
         { { { "x", "number +" } }, 1, LMN_E_INVALID, "x" },
+        { { { "x", NULL } }, 1, LMN_E_INVALID, "there is no expression" },
         { { { "x", "nothing" } }, 1, LMN_E_NOT_FOUND, "nothing" },
         { { { "x", "1" }, { "x", "2" } }, 2, LMN_E_INVALID, "twice" },
         { { { "", "1" } }, 1, LMN_E_INVALID, "name" },
@@ -125,7 +126,7 @@ static void test_columns__drop_and_rename(void **state)
     const char *const all[] = { "number", "maybe", "flag", "word",  "text",   "image",
                                 "vector", "pair",  "list", "lists", "struct", "dictionary" };
     const char *const part[] = { "maybe", "struct.x" }, *const rest[] = { "struct.tags" };
-    const char *const item[] = { "list.item" };
+    const char *const item[] = { "list.item" }, *const none[] = { NULL };
     struct lmn_store *store = test_store_memory();
     struct lmn_table *table = column_table(store, ROWS, FRAGMENT_ROWS);
     int64_t value[ROWS];
@@ -144,6 +145,9 @@ static void test_columns__drop_and_rename(void **state)
     CHECK_STATUS(lmn_table_drop_columns(table, all, 12, &err), LMN_E_INVALID, &err);
     CHECK_STATUS(lmn_table_drop_columns(table, all, 0, &err), LMN_E_INVALID, &err);
     CHECK_STATUS(lmn_table_drop_columns(table, item, 1, &err), LMN_E_INVALID, &err);
+    CHECK_STATUS(lmn_table_drop_columns(table, none, 1, &err), LMN_E_INVALID, &err);
+    CHECK_STATUS(lmn_table_rename_column(table, NULL, "x", &err), LMN_E_INVALID, &err);
+    CHECK_STATUS(lmn_table_rename_column(table, "number", NULL, &err), LMN_E_INVALID, &err);
     CHECK_STATUS(lmn_table_drop_columns(table, part, 2, &err), LMN_OK, &err);
     CHECK(!column_exists(table, "maybe") && column_exists(table, "struct"));
     CHECK_STATUS(lmn_table_drop_columns(table, rest, 1, &err), LMN_E_INVALID, &err);

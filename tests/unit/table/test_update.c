@@ -157,6 +157,8 @@ static const struct {
     const char *part; /* of the message */
 } refusals[] = {
     { NULL, { { "value", "0" } }, 0, LMN_E_INVALID, "sets nothing" },
+    { NULL, { { NULL, "0" } }, 1, LMN_E_INVALID, "without a name" },
+    { NULL, { { "value", NULL } }, 1, LMN_E_INVALID, "there is no expression" },
     { NULL, { { "other", "0" } }, 1, LMN_E_NOT_FOUND, "other" },
     { NULL, { { "_rowid", "0" } }, 1, LMN_E_NOT_FOUND, "_rowid" },
     { NULL, { { "value", "0" }, { "value", "1" } }, 2, LMN_E_INVALID, "set twice" },
