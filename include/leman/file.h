@@ -101,11 +101,15 @@ LMN_API LMN_MUST_USE enum lmn_status lmn_file_scan(struct lmn_file *file,
                                                    struct lmn_error *err);
 
 /*
- * Take the next batch of a stream that lmn_file_scan() made: its get_next() with a status and a
- * message. At the end, array_out->release is NULL. The caller releases *array_out.
+ * Take the next batch of a stream: its get_next() with a status and a message. At the end,
+ * array_out->release is NULL. The caller releases *array_out.
+ *
+ * It takes any Arrow stream. Those of this library, whichever function made them, keep their status
+ * and message; of others the message is known, and the status that comes nearest to their errno.
  *
  * LMN_E_CORRUPT      a page does not decode
  * LMN_E_UNSUPPORTED  an encoding that is not known, or an external blob that is no local file
+ * and what the stream itself answers; after a failure again
  */
 LMN_API LMN_MUST_USE enum lmn_status lmn_file_scan_next(struct ArrowArrayStream *stream,
                                                         struct ArrowArray *array_out,

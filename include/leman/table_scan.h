@@ -44,7 +44,7 @@ LMN_API LMN_MUST_USE enum lmn_status lmn_table_scan(struct lmn_table *table,
                                                     struct ArrowArrayStream *stream_out,
                                                     struct lmn_error *err);
 
-/* The next batch of a stream of lmn_table_scan(), with a status; as lmn_file_scan_next(). */
+/* The next batch of any stream, with a status: lmn_file_scan_next() by another name. */
 LMN_API LMN_MUST_USE enum lmn_status lmn_table_scan_next(struct ArrowArrayStream *stream,
                                                          struct ArrowArray *array_out,
                                                          struct lmn_error *err);

@@ -44,11 +44,15 @@ static enum lmn_status errno_status(int os_errno)
 static int stream_get_schema(struct ArrowArrayStream *stream, struct ArrowSchema *schema_out)
 {
     struct lmn__producer *producer = stream->private_data;
+    struct lmn_error error = { 0 };
     enum lmn_status st;
 
     *schema_out = (struct ArrowSchema){ 0 };
-    st = producer->ops->schema(producer, schema_out, &producer->error);
-    producer->error.status = st;
+    st = producer->ops->schema(producer, schema_out, &error);
+    error.status = st;
+    /* A stream that has failed says so again, whatever it is asked in between. */
+    if (!producer->failed)
+        producer->error = error;
     return status_errno(st);
 }
 

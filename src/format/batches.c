@@ -17,8 +17,7 @@
  */
 #include "format/batches.h"
 
-#include <errno.h>
-
+#include "arrow/producer.h"
 #include "arrow/share.h"
 #include "arrow/slice.h"
 #include "base/math.h"
@@ -37,19 +36,18 @@ struct slot {
 };
 
 struct batches {
-    struct lmn_env *env; /* counted */
+    struct lmn__producer producer; /* first */
+    struct lmn_env *env;           /* counted */
     struct lmn__batch_source source;
     uint64_t batch_count;
     uint64_t batch_bytes;      /* estimate of one batch in the ring */
     struct ArrowSchema schema; /* of the batches; not set: their bytes are not known */
     uint64_t prefetch_bytes_max;
-    uint64_t rows_needed;   /* offset and limit together */
-    struct lmn_error error; /* what get_last_error tells */
+    uint64_t rows_needed; /* offset and limit together */
 
-    uint64_t delivered; /* batches that the consumer has got */
-    uint64_t skip;      /* rows to leave out still */
-    uint64_t left;      /* rows to hand out still */
-    bool failed;
+    uint64_t delivered;          /* batches that the consumer has got */
+    uint64_t skip;               /* rows to leave out still */
+    uint64_t left;               /* rows to hand out still */
     struct lmn__scratch scratch; /* the consumer's, with one thread */
 
     uint64_t process;      /* that opened it; see os/fork.h */
@@ -136,14 +134,15 @@ static void worker_main(void *context)
     lmn__scratch_deinit(&scratch);
 }
 
-static enum lmn_status take_from_ring(struct batches *batches, struct ArrowArray *array_out)
+static enum lmn_status take_from_ring(struct batches *batches, struct ArrowArray *array_out,
+                                      struct lmn_error *err)
 {
     struct slot *slot = &batches->ring[batches->delivered % batches->ring_count];
     enum lmn_status st;
 
     lmn__mutex_lock(&batches->mutex);
     while (!slot->done) {
-        st = lmn__interrupt_check(&batches->error);
+        st = lmn__interrupt_check(err);
         if (st != LMN_OK) {
             lmn__mutex_unlock(&batches->mutex);
             return st;
@@ -151,7 +150,8 @@ static enum lmn_status take_from_ring(struct batches *batches, struct ArrowArray
         lmn__interrupt_wait(&batches->ready, &batches->mutex);
     }
     st = slot->status;
-    batches->error = slot->error;
+    if (st != LMN_OK && err != NULL)
+        *err = slot->error;
     *array_out = slot->array;
     batches->locked.bytes -= slot->bytes;
     *slot = (struct slot){ 0 };
@@ -159,23 +159,6 @@ static enum lmn_status take_from_ring(struct batches *batches, struct ArrowArray
     lmn__cond_wake_all(&batches->room);
     lmn__mutex_unlock(&batches->mutex);
     return st;
-}
-
-static int status_errno(enum lmn_status status)
-{
-    switch (status) {
-    case LMN_OK:
-        return 0;
-    case LMN_E_NO_MEMORY:
-        return ENOMEM;
-    case LMN_E_INVALID:
-    case LMN_E_CORRUPT:
-        return EINVAL;
-    case LMN_E_UNSUPPORTED:
-        return ENOSYS;
-    default:
-        return EIO;
-    }
 }
 
 /* Leave out what stands before the offset and behind the limit; no row left: released. */
@@ -201,16 +184,17 @@ static bool is_forked(const struct batches *batches)
 }
 
 /* The next batch with rows; at the end array_out->release is NULL. */
-static enum lmn_status next(struct batches *batches, struct ArrowArray *array_out)
+static enum lmn_status next(struct batches *batches, struct ArrowArray *array_out,
+                            struct lmn_error *err)
 {
     while (batches->left != 0 && batches->delivered < batches->batch_count) {
-        enum lmn_status st = lmn__interrupt_check(&batches->error);
+        enum lmn_status st = lmn__interrupt_check(err);
 
         if (st == LMN_OK && batches->thread_count != 0)
-            st = take_from_ring(batches, array_out);
+            st = take_from_ring(batches, array_out, err);
         else if (st == LMN_OK)
             st = batches->source.read(batches->source.context, &batches->scratch,
-                                      batches->delivered, array_out, &batches->error);
+                                      batches->delivered, array_out, err);
         if (st != LMN_OK)
             return st;
         batches->delivered++;
@@ -224,53 +208,25 @@ static enum lmn_status next(struct batches *batches, struct ArrowArray *array_ou
     return LMN_OK;
 }
 
-static int stream_get_schema(struct ArrowArrayStream *stream, struct ArrowSchema *schema_out)
+static enum lmn_status batches_schema(struct lmn__producer *producer,
+                                      struct ArrowSchema *schema_out, struct lmn_error *err)
 {
-    struct batches *batches = stream->private_data;
+    struct batches *batches = (struct batches *)producer;
 
-    return status_errno(
-        batches->source.schema(batches->source.context, schema_out, &batches->error));
+    return batches->source.schema(batches->source.context, schema_out, err);
 }
 
-static int stream_get_next(struct ArrowArrayStream *stream, struct ArrowArray *array_out)
+static enum lmn_status batches_next(struct lmn__producer *producer, struct ArrowArray *array_out,
+                                    struct lmn_error *err)
 {
-    struct batches *batches = stream->private_data;
-    enum lmn_status st;
+    struct batches *batches = (struct batches *)producer;
 
-    *array_out = (struct ArrowArray){ 0 };
-    if (batches->failed)
-        return status_errno(batches->error.status);
     if (is_forked(batches))
-        st = lmn_fail(&batches->error, LMN_E_UNSUPPORTED,
-                      "the scan was begun by process %llu, of which this one is a fork: its "
-                      "threads are not here; begin it again",
-                      (unsigned long long)batches->process);
-    else
-        st = next(batches, array_out);
-    if (st != LMN_OK) {
-        batches->failed = true;
-        batches->error.status = st;
-    }
-    return status_errno(st);
-}
-
-enum lmn_status lmn__batches_next(struct ArrowArrayStream *stream, struct ArrowArray *array_out,
-                                  struct lmn_error *err)
-{
-    const struct batches *batches = stream->private_data;
-
-    if (stream_get_next(stream, array_out) == 0)
-        return LMN_OK;
-    if (err != NULL)
-        *err = batches->error;
-    return batches->error.status;
-}
-
-static const char *stream_get_last_error(struct ArrowArrayStream *stream)
-{
-    struct batches *batches = stream->private_data;
-
-    return batches->error.message;
+        return lmn_fail(err, LMN_E_UNSUPPORTED,
+                        "the scan was begun by process %llu, of which this one is a fork: its "
+                        "threads are not here; begin it again",
+                        (unsigned long long)batches->process);
+    return next(batches, array_out, err);
 }
 
 static void stop_threads(struct batches *batches)
@@ -312,17 +268,15 @@ static void batches_free(struct batches *batches)
     lmn_env_release(env);
 }
 
-static void stream_release(struct ArrowArrayStream *stream)
+static void batches_release(struct lmn__producer *producer)
 {
-    struct batches *batches = stream->private_data;
+    struct batches *batches = (struct batches *)producer;
     struct lmn__batch_source source = batches->source;
 
-    if (!is_forked(batches)) {
-        batches_free(batches);
-        source.free(source.context);
-    }
-    stream->release = NULL;
-    stream->private_data = NULL;
+    if (is_forked(batches))
+        return;
+    batches_free(batches);
+    source.free(source.context);
 }
 
 /* Make the ring; on failure nothing of it is left. */
@@ -379,6 +333,7 @@ enum lmn_status lmn__batches_open(struct lmn_env *env, const struct lmn__batch_s
                                   const struct lmn__batches_options *options,
                                   struct ArrowArrayStream *stream_out, struct lmn_error *err)
 {
+    static const struct lmn__producer_ops ops = { batches_schema, batches_next, batches_release };
     struct batches *batches = lmn__calloc(env, 1, sizeof *batches);
     enum lmn_status st;
 
@@ -402,7 +357,6 @@ enum lmn_status lmn__batches_open(struct lmn_env *env, const struct lmn__batch_s
         batches_free(batches);
         return st;
     }
-    *stream_out = (struct ArrowArrayStream){ stream_get_schema, stream_get_next,
-                                             stream_get_last_error, stream_release, batches };
+    lmn__producer_export(&batches->producer, &ops, stream_out);
     return LMN_OK;
 }

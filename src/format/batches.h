@@ -43,17 +43,14 @@ struct lmn__batches_options {
 };
 
 /*
- * Make the stream, which takes over the source on success and frees it in the end.
+ * Make the stream, one of those of arrow/producer.h, which takes over the source on success and
+ * frees it in the end.
  */
 LMN_MUST_USE enum lmn_status lmn__batches_open(struct lmn_env *env,
                                                const struct lmn__batch_source *source,
                                                const struct lmn__batches_options *options,
                                                struct ArrowArrayStream *stream_out,
                                                struct lmn_error *err);
-
-/* The stream's get_next() with a status and a message. */
-LMN_MUST_USE enum lmn_status lmn__batches_next(struct ArrowArrayStream *stream,
-                                               struct ArrowArray *array_out, struct lmn_error *err);
 
 /* Rows that a batch has by default, bytes of one at most, and bytes that are read ahead. */
 enum { LMN__BATCH_ROWS = 8192, LMN__BATCH_BYTES = 32 << 20, LMN__PREFETCH_BYTES = 256 << 20 };

@@ -2,6 +2,7 @@
 /*
  * A scan is cut into batches of equal rows, which any thread can read by itself.
  */
+#include "arrow/producer.h"
 #include "base/math.h"
 #include "format/batches.h"
 #include "format/reader.h"
@@ -44,7 +45,7 @@ static void scan_free(void *context)
 enum lmn_status lmn_file_scan_next(struct ArrowArrayStream *stream, struct ArrowArray *array_out,
                                    struct lmn_error *err)
 {
-    return lmn__batches_next(stream, array_out, err);
+    return lmn__stream_next(stream, array_out, err);
 }
 
 static enum lmn_status set_range(struct scan *scan, const struct lmn_read_options *options,

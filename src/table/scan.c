@@ -10,6 +10,7 @@
 
 #include <math.h>
 
+#include "arrow/producer.h"
 #include "base/error.h"
 #include "base/math.h"
 #include "format/batches.h"
@@ -304,5 +305,5 @@ enum lmn_status lmn_table_scan(struct lmn_table *table, const struct lmn_scan_op
 enum lmn_status lmn_table_scan_next(struct ArrowArrayStream *stream, struct ArrowArray *array_out,
                                     struct lmn_error *err)
 {
-    return lmn__batches_next(stream, array_out, err);
+    return lmn__stream_next(stream, array_out, err);
 }

@@ -4,12 +4,15 @@
  *
  * labels: threads
  */
+#include <errno.h>
+#include <leman/table_scan.h>
 #include <stdatomic.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "arrow/builder.h"
+#include "arrow/producer.h"
 #include "base/bytes.h"
 #include "check.h"
 #include "format/batches.h"
@@ -88,7 +91,7 @@ static uint64_t read_all(struct ArrowArrayStream *stream, uint64_t first, enum l
     struct lmn_error err;
     uint64_t rows = 0;
 
-    while ((*status = lmn__batches_next(stream, &array, &err)) == LMN_OK && array.release != NULL) {
+    while ((*status = lmn__stream_next(stream, &array, &err)) == LMN_OK && array.release != NULL) {
         const struct ArrowArray *child = array.children[0];
         const uint8_t *values = child->buffers[1];
 
@@ -223,7 +226,7 @@ static void test_batches__ahead_by_what_they_take(void **state)
     (void)state;
     CHECK_OK(lmn__batches_open(test_env(), &source, &options, &stream, &err));
     for (int i = 0; i < LARGE_BATCHES; i++) {
-        CHECK_OK(lmn__batches_next(&stream, &array, &err));
+        CHECK_OK(lmn__stream_next(&stream, &array, &err));
         atomic_fetch_add(&large.taken, 1);
         CHECK_EQ(array.length, LARGE_ROWS);
         array.release(&array);
@@ -240,7 +243,9 @@ static void test_batches__failure_in_order(void **state)
         struct numbers numbers = { .bad = 10 };
         const struct lmn__batches_options options = { .batch_count = 1000, .threads = threads };
         struct ArrowArrayStream stream;
+        struct ArrowSchema schema;
         struct ArrowArray array;
+        struct lmn_error err;
         enum lmn_status st;
 
         (void)state;
@@ -249,6 +254,10 @@ static void test_batches__failure_in_order(void **state)
         CHECK_EQ(st, LMN_E_CORRUPT);
         CHECK(stream.get_next(&stream, &array) != 0);
         CHECK_STR(stream.get_last_error(&stream), "batch 10 is bad");
+        /* To ask for something else in between does not make an end of it. */
+        CHECK_STATUS(lmn__stream_schema(&stream, &schema, &err), LMN_E_CORRUPT, &err);
+        CHECK_STATUS(lmn_file_scan_next(&stream, &array, &err), LMN_E_CORRUPT, &err);
+        CHECK_STR(err.message, "batch 10 is bad");
         stream.release(&stream);
         CHECK_EQ(numbers.freed, 1);
     }
@@ -266,7 +275,7 @@ static void test_batches__released_early(void **state)
 
     (void)state;
     open_numbers(&numbers, &options, &stream);
-    CHECK_OK(lmn__batches_next(&stream, &array, &err));
+    CHECK_OK(lmn__stream_next(&stream, &array, &err));
     array.release(&array);
     stream.release(&stream);
     CHECK_EQ(numbers.freed, 1);
@@ -290,7 +299,7 @@ static void test_batches__forked(void **state)
     child = fork();
     CHECK(child >= 0);
     if (child == 0) {
-        st = lmn__batches_next(&stream, &array, &err);
+        st = lmn__stream_next(&stream, &array, &err);
         stream.release(&stream);
         _exit(st == LMN_E_UNSUPPORTED && strstr(err.message, "fork") != NULL ? 0 : 1);
     }
@@ -302,6 +311,52 @@ static void test_batches__forked(void **state)
     CHECK_EQ(live_allocations(), 0);
 }
 
+/* A stream of somebody else, whose private data are nothing of this library: what it answers. */
+static int foreign_next(struct ArrowArrayStream *stream, struct ArrowArray *array_out)
+{
+    *array_out = (struct ArrowArray){ 0 };
+    return *(const int *)stream->private_data;
+}
+
+static const char *foreign_error(struct ArrowArrayStream *stream)
+{
+    return *(const int *)stream->private_data == EINVAL ? "of their own" : NULL;
+}
+
+static void foreign_release(struct ArrowArrayStream *stream)
+{
+    stream->release = NULL;
+}
+
+static void test_batches__streams_of_others(void **state)
+{
+    static const struct {
+        int answer;
+        enum lmn_status status;
+        const char *message;
+    } cases[] = {
+        { 0, LMN_OK, "" },
+        { EINVAL, LMN_E_INVALID, "of their own" },
+        { ENOMEM, LMN_E_NO_MEMORY, "an Arrow stream failed" },
+        { EIO, LMN_E_IO, "an Arrow stream failed" },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct ArrowArrayStream stream = { .get_next = foreign_next,
+                                           .get_last_error = foreign_error,
+                                           .release = foreign_release,
+                                           .private_data = (void *)(uintptr_t)&cases[i].answer };
+        struct ArrowArray array;
+        struct lmn_error err = { 0 };
+
+        CHECK_STATUS(lmn_file_scan_next(&stream, &array, &err), cases[i].status, &err);
+        CHECK_HAS(err.message, cases[i].message);
+        CHECK_STATUS(lmn_table_scan_next(&stream, &array, &err), cases[i].status, &err);
+        CHECK(array.release == NULL);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest cases[] = {
@@ -311,6 +366,7 @@ int main(void)
         cmocka_unit_test(test_batches__failure_in_order),
         cmocka_unit_test(test_batches__released_early),
         cmocka_unit_test(test_batches__forked),
+        cmocka_unit_test(test_batches__streams_of_others),
     };
 
     return cmocka_run_group_tests(cases, NULL, NULL);
