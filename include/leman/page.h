@@ -120,7 +120,7 @@ LMN_API LMN_MUST_USE enum lmn_status lmn_tail_add(struct lmn_tail *tail, const v
  * *data_out lives as long as the tail.
  *
  * LMN_E_INVALID  the pages of a column leave out a row, or have one twice, or columns differ in
- *                rows; or `position` is not aligned
+ *                rows; or `position` is not aligned, or before the end of a page
  */
 LMN_API LMN_MUST_USE enum lmn_status lmn_tail_finish(struct lmn_tail *tail, uint64_t position,
                                                      const void **data_out, size_t *len_out,

@@ -467,6 +467,7 @@ struct lmn_tail {
     struct lmn__write_plan plan;
     struct lmn__tail tail;
     uint64_t row_count; /* behind the last row of any page */
+    uint64_t end;       /* behind the last byte of any page */
     struct lmn__buf bytes;
 };
 
@@ -520,20 +521,26 @@ void lmn_tail_free(struct lmn_tail *tail)
 enum lmn_status lmn__pages_tail_add(struct lmn_tail *tail, uint32_t column,
                                     const struct lmn__placed_page *page, struct lmn_error *err)
 {
-    uint64_t end;
+    uint64_t row_end, end;
 
     if (column >= tail->tail.column_count ||
-        !lmn__add_u64(page->row_start, page->row_count, &end) || page->row_count == 0)
+        !lmn__add_u64(page->row_start, page->row_count, &row_end) || page->row_count == 0)
         return lmn_fail(err, LMN_E_CORRUPT,
                         "a page of column %u, rows %llu and %llu more, in a file of %u columns",
                         column, (unsigned long long)page->row_start,
                         (unsigned long long)page->row_count, tail->tail.column_count);
     for (uint32_t i = 0; i < page->buffer_count; i++) {
-        if (page->buffer[i].position % LMN_PAGE_ALIGN != 0)
+        struct lmn__extent buffer = page->buffer[i];
+
+        if (buffer.position % LMN_PAGE_ALIGN != 0)
             return lmn_fail(err, LMN_E_CORRUPT, "a page at position %llu, no multiple of %d",
-                            (unsigned long long)page->buffer[i].position, LMN_PAGE_ALIGN);
+                            (unsigned long long)buffer.position, LMN_PAGE_ALIGN);
+        if (!lmn__add_u64(buffer.position, buffer.bytes, &end))
+            return lmn_fail(err, LMN_E_CORRUPT, "a page at position %llu, of %llu bytes",
+                            (unsigned long long)buffer.position, (unsigned long long)buffer.bytes);
+        tail->end = lmn__max_u64(tail->end, end);
     }
-    tail->row_count = lmn__max_u64(tail->row_count, end / tail->tail.column[column].stride);
+    tail->row_count = lmn__max_u64(tail->row_count, row_end / tail->tail.column[column].stride);
     return lmn__tail_add(&tail->tail, column, page, err);
 }
 
@@ -574,6 +581,11 @@ enum lmn_status lmn_tail_add(struct lmn_tail *tail, const void *data, size_t len
     return st;
 }
 
+uint64_t lmn__pages_tail_end(const struct lmn_tail *tail)
+{
+    return lmn__align_up(tail->end, LMN_PAGE_ALIGN);
+}
+
 enum lmn_status lmn_tail_finish(struct lmn_tail *tail, uint64_t position, const void **data_out,
                                 size_t *len_out, struct lmn_error *err)
 {
@@ -584,6 +596,9 @@ enum lmn_status lmn_tail_finish(struct lmn_tail *tail, uint64_t position, const 
     if (position % LMN_PAGE_ALIGN != 0)
         return lmn_fail(err, LMN_E_INVALID, "position %llu is not a multiple of %d",
                         (unsigned long long)position, LMN_PAGE_ALIGN);
+    if (position < tail->end)
+        return lmn_fail(err, LMN_E_INVALID, "position %llu is before the end of the pages, %llu",
+                        (unsigned long long)position, (unsigned long long)tail->end);
     lmn__buf_reset(&tail->bytes);
     st = lmn__tail_encode(&tail->tail, tail->row_count, position, &tail->bytes, err);
     if (st != LMN_OK)

@@ -31,6 +31,9 @@ LMN_MUST_USE enum lmn_status lmn__pages_tail_add(struct lmn_tail *tail, uint32_t
                                                  const struct lmn__placed_page *page,
                                                  struct lmn_error *err);
 
+/* The first place behind all pages of a tail, where it may be written. */
+uint64_t lmn__pages_tail_end(const struct lmn_tail *tail);
+
 /*
  * Make a page of column number `column`, of blobs whose payloads have their places in the file,
  * from entries that are at most LMN__BLOB_PAGE_ROWS_MAX. The caller frees *pages_out.

@@ -370,7 +370,8 @@ static enum lmn_status put_tail(struct completion *completion, uint64_t *bytes_o
     const void *data;
     size_t len;
     uint64_t position;
-    enum lmn_status st = lmn_tail_finish(completion->tail, 0, &data, &len, err);
+    enum lmn_status st = lmn_tail_finish(completion->tail, lmn__pages_tail_end(completion->tail),
+                                         &data, &len, err);
 
     if (st == LMN_OK)
         st = take_space(completion, len + TAIL_SPARE_BYTES, &position, err);

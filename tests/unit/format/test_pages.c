@@ -164,6 +164,33 @@ static void check_tail(const int *parts, int count, enum lmn_status expected, co
     lmn_tail_free(tail);
 }
 
+/* It would lie over pages, and the file be damaged. */
+static void test_tail__refuses_a_position_inside_of_pages(void **state)
+{
+    const void *data;
+    size_t len;
+    struct lmn_pages *pages = encode_part(0, NULL);
+    struct lmn_tail *tail;
+    struct lmn_error err = { 0 };
+    uint64_t end;
+
+    (void)state;
+    CHECK_OK(lmn_pages_place(pages, 4096, &err));
+    end = align(4096 + lmn_pages_bytes(pages));
+    CHECK_OK(lmn_pages_describe(pages, &data, &len, &err));
+    CHECK_OK(lmn_tail_new(test_env(), &sample.schema, NULL, &tail, &err));
+    CHECK_OK(lmn_tail_add(tail, data, len, &err));
+    for (uint64_t at = 0; at < end; at += LMN_PAGE_ALIGN) {
+        CHECK_STATUS(lmn_tail_finish(tail, at, &data, &len, &err), LMN_E_INVALID, &err);
+        CHECK_HAS(err.message, "before the end of the pages");
+        CHECK(data == NULL && len == 0);
+    }
+    CHECK_STATUS(lmn_tail_finish(tail, end, &data, &len, &err), LMN_OK, &err);
+    CHECK_STATUS(lmn_tail_finish(tail, end + LMN_PAGE_ALIGN, &data, &len, &err), LMN_OK, &err);
+    lmn_tail_free(tail);
+    lmn_pages_free(pages);
+}
+
 static void test_tail__refuses_gaps_and_repeats(void **state)
 {
     (void)state;
@@ -282,6 +309,7 @@ int main(void)
     const struct CMUnitTest cases[] = {
         cmocka_unit_test(test_pages__placed_in_any_order),
         cmocka_unit_test(test_tail__refuses_gaps_and_repeats),
+        cmocka_unit_test(test_tail__refuses_a_position_inside_of_pages),
         cmocka_unit_test(test_tail__refuses_damaged_descriptors),
         cmocka_unit_test(test_pages__refuse_unaligned_places),
         cmocka_unit_test(test_pages__large_buffers_begin_at_blocks),
