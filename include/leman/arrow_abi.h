@@ -4,6 +4,12 @@
  *
  * Data crosses every face of the library in these structs. They are fixed by the Arrow project;
  * the guards let them stand beside other headers that define them too.
+ *
+ * Arrays that are handed to the library, by themselves or from a stream, are valid as the interface
+ * demands, and of the type that is given with them: their buffers have no sizes, so lengths,
+ * offsets, indices and pointers are taken for true, and strings for UTF-8. What shows without a
+ * look into buffers is checked (LMN_E_INVALID): how many columns a batch has, and how many rows
+ * each of them. Data of files is checked where it is parsed.
  */
 #ifndef LEMAN_ARROW_ABI_H
 #define LEMAN_ARROW_ABI_H

@@ -12,7 +12,7 @@
 #include <leman/env.h>
 
 /*
- * Evaluate `text` for each row of `array`, a struct array of type `schema`.
+ * Evaluate `text` for each row of `array`, a valid struct array of type `schema`; see arrow_abi.h.
  *
  * `env` may be NULL; nothing of the arguments is kept. On success the caller releases *schema_out,
  * the type of the result, and *array_out, which has one value per row.

@@ -50,13 +50,16 @@ LMN_API LMN_MUST_USE enum lmn_status lmn_file_writer_check_schema(
     const struct lmn_file_writer *writer, const struct ArrowSchema *schema, struct lmn_error *err);
 
 /*
- * Append the rows of `batch`, a struct array of the writer's type, which stays the caller's.
+ * Append the rows of `batch`, a struct array of the writer's type, which stays the caller's. It is
+ * a valid array; see arrow_abi.h.
  *
  * After a failure that left some columns longer than others, nothing more can be written, and
  * finishing fails.
  *
- * LMN_E_INVALID  nulls in a column that is declared to have none, another number of columns, or
- *                an earlier failure
+ * LMN_E_INVALID      nulls in a column that is declared to have none, another number of columns,
+ *                    a column with fewer rows than the batch, a negative length or offset, a blob
+ *                    without data that lacks its place, or an earlier failure
+ * LMN_E_UNSUPPORTED  values that no page has room for
  */
 LMN_API LMN_MUST_USE enum lmn_status lmn_file_writer_write(struct lmn_file_writer *writer,
                                                            const struct ArrowArray *batch,

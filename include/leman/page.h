@@ -38,7 +38,8 @@ struct lmn_pages;
 struct lmn_tail;
 
 /*
- * Encode the rows of `array`, a struct array of type `schema`, to pages of all its columns.
+ * Encode the rows of `array`, a valid struct array of type `schema` (see arrow_abi.h), to pages of
+ * all its columns.
  *
  * `row_start` is the number that the first row will have in the file. Nothing of the arguments is
  * kept. `env` and `options` may be NULL. The caller frees *pages_out.

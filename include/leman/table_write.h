@@ -6,7 +6,8 @@
  * LMN_OK. A call that meets commits of others is made to fit them where that is sound, or made
  * again on the newest version; LMN_E_CONFLICT is what is left. On failure the table is as it was.
  *
- * Streams are consumed and released, also on failure.
+ * Streams are consumed and released, also on failure. Their batches are valid arrays; see
+ * arrow_abi.h.
  */
 #ifndef LEMAN_TABLE_WRITE_H
 #define LEMAN_TABLE_WRITE_H

@@ -7,6 +7,7 @@
 #include "arrow/compose.h"
 #include "arrow/gather.h"
 #include "arrow/schema.h"
+#include "arrow/view.h"
 
 /* Make plain strings of views, everywhere in a type. */
 static enum lmn_status make_plain(struct ArrowSchema *schema, bool *had_views,
@@ -58,31 +59,13 @@ void lmn__plain_deinit(struct lmn__plain *plain)
     *plain = (struct lmn__plain){ 0 };
 }
 
-/* Others have made the batch: has it the columns of its type, each with all rows? */
-static enum lmn_status check_columns(const struct lmn__plain *plain, const struct ArrowArray *batch,
-                                     struct lmn_error *err)
-{
-    if (batch->n_children != plain->schema.n_children)
-        return lmn_fail(err, LMN_E_INVALID, "a batch of %lld columns, its type has %lld",
-                        (long long)batch->n_children, (long long)plain->schema.n_children);
-    for (int64_t i = 0; i < batch->n_children; i++) {
-        const char *name = plain->schema.children[i]->name;
-
-        if (batch->children[i]->length < batch->offset + batch->length)
-            return lmn_fail(err, LMN_E_INVALID, "column \"%.100s\" has %lld rows, its batch %lld",
-                            name != NULL ? name : "", (long long)batch->children[i]->length,
-                            (long long)(batch->offset + batch->length));
-    }
-    return LMN_OK;
-}
-
 enum lmn_status lmn__plain_batch(const struct lmn__plain *plain, struct ArrowArray *batch,
                                  struct lmn_error *err)
 {
     uint64_t count = (uint64_t)batch->length;
     uint64_t *index;
     struct ArrowArray made = { 0 };
-    enum lmn_status st = check_columns(plain, batch, err);
+    enum lmn_status st = lmn__view_check_columns(&plain->schema, batch, err);
 
     if (st != LMN_OK || !plain->has_views)
         return st;

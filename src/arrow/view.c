@@ -19,6 +19,30 @@ static struct lmn__span view_at(const struct ArrowArray *array, uint64_t i)
     return (struct lmn__span){ data + lmn__load_u32(view + 12), len };
 }
 
+enum lmn_status lmn__view_check_columns(const struct ArrowSchema *schema,
+                                        const struct ArrowArray *batch, struct lmn_error *err)
+{
+    if (batch->n_children != schema->n_children)
+        return lmn_fail(err, LMN_E_INVALID, "a batch of %lld columns, its type has %lld",
+                        (long long)batch->n_children, (long long)schema->n_children);
+    if (batch->length < 0 || batch->offset < 0 || batch->length > INT64_MAX - batch->offset)
+        return lmn_fail(err, LMN_E_INVALID, "a batch of %lld rows from %lld on",
+                        (long long)batch->length, (long long)batch->offset);
+    for (int64_t i = 0; i < batch->n_children; i++) {
+        const struct ArrowArray *column = batch->children[i];
+        const char *name = schema->children[i]->name != NULL ? schema->children[i]->name : "";
+
+        if (column->offset < 0 || column->length > INT64_MAX - column->offset)
+            return lmn_fail(err, LMN_E_INVALID, "column \"%.100s\" has %lld rows from %lld on",
+                            name, (long long)column->length, (long long)column->offset);
+        if (column->length < batch->offset + batch->length)
+            return lmn_fail(err, LMN_E_INVALID, "column \"%.100s\" has %lld rows, its batch %lld",
+                            name, (long long)column->length,
+                            (long long)(batch->offset + batch->length));
+    }
+    return LMN_OK;
+}
+
 struct lmn__span lmn__view_bytes(const struct lmn__layout *layout, const struct ArrowArray *array,
                                  uint64_t i)
 {

@@ -33,6 +33,16 @@ static inline uint64_t lmn__view_offset(const struct ArrowArray *array, uint32_t
     return width == 4 ? lmn__load_u32(offsets + i * 4) : lmn__load_u64(offsets + i * 8);
 }
 
+/*
+ * Has a batch that others have made the columns of its type, each with all its rows? So much shows
+ * without a look into buffers.
+ *
+ * LMN_E_INVALID  no; or a length or an offset is negative
+ */
+LMN_MUST_USE enum lmn_status lmn__view_check_columns(const struct ArrowSchema *schema,
+                                                     const struct ArrowArray *batch,
+                                                     struct lmn_error *err);
+
 /* Value number i of a VARIABLE array. */
 struct lmn__span lmn__view_bytes(const struct lmn__layout *layout, const struct ArrowArray *array,
                                  uint64_t i);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <leman/expr.h>
 
+#include "arrow/view.h"
 #include "expr/expr.h"
 
 enum lmn_status lmn_expr_evaluate(struct lmn_env *env, const char *text,
@@ -18,6 +19,8 @@ enum lmn_status lmn_expr_evaluate(struct lmn_env *env, const char *text,
     if (st != LMN_OK)
         return st;
     st = lmn__expr_parse(resolved, text, &expr, err);
+    if (st == LMN_OK)
+        st = lmn__view_check_columns(schema, array, err);
     if (st == LMN_OK)
         st = lmn__expr_bind(expr, schema, NULL, NULL, err);
     if (st == LMN_OK)

@@ -247,19 +247,15 @@ enum lmn_status lmn__write_plan_check(const struct lmn__write_plan *plan,
                                       const struct ArrowArray *batch, struct lmn_error *err)
 {
     char path[LMN__NULL_PATH_BYTES];
+    enum lmn_status st = lmn__view_check_columns(&plan->schema_given, batch, err);
 
-    if (batch->n_children != plan->column_count)
-        return lmn_fail(err, LMN_E_INVALID, "a batch of %lld columns in a file of %u",
-                        (long long)batch->n_children, plan->column_count);
+    if (st != LMN_OK)
+        return st;
     if (count_nulls(batch) != 0)
         return lmn_fail(err, LMN_E_INVALID, "a batch with rows that are null as a whole");
     for (uint32_t i = 0; i < plan->column_count; i++) {
         const struct ArrowArray *column = batch->children[i];
 
-        if (column->length < batch->offset + batch->length)
-            return lmn_fail(err, LMN_E_INVALID, "column \"%.100s\" has %lld rows, its batch %lld",
-                            plan->column_name[i], (long long)column->length,
-                            (long long)(batch->offset + batch->length));
         if (!plan->column_nullable[i] && count_nulls(column) != 0)
             return lmn_fail(err, LMN_E_INVALID,
                             "column \"%.100s\" is declared to have no nulls, and has %llu",

@@ -177,12 +177,54 @@ static void test_view__faults(void **state)
     array.release(&array);
 }
 
+/* Numbers of a batch that are no such are told before they become sizes. */
+static void test_view__columns_of_a_batch(void **state)
+{
+    static const struct {
+        int64_t length, offset, column_length, column_offset;
+        const char *message; /* NULL: it is fine */
+    } cases[] = {
+        { 5, 2, 7, 3, NULL },
+        { 5, 2, 6, 3, "column \"c\" has 6 rows, its batch 7" },
+        { -1, 2, 7, 3, "a batch of -1 rows from 2 on" },
+        { 5, -2, 7, 3, "a batch of 5 rows from -2 on" },
+        { INT64_MAX, 1, 7, 3, "a batch of " },
+        { 5, 2, 7, -1, "column \"c\" has 7 rows from -1 on" },
+        { 5, 2, INT64_MAX, 1, "column \"c\" has " },
+        { 0, 0, -1, 0, "column \"c\" has -1 rows, its batch 0" },
+    };
+    struct ArrowSchema type = { .format = "i", .name = "c" }, *column_type = &type;
+    struct ArrowSchema schema = { .format = "+s", .n_children = 1, .children = &column_type };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct ArrowArray column = { .length = cases[i].column_length,
+                                     .offset = cases[i].column_offset };
+        struct ArrowArray *columns = &column;
+        struct ArrowArray batch = { .length = cases[i].length,
+                                    .offset = cases[i].offset,
+                                    .n_children = 1,
+                                    .children = &columns };
+        struct lmn_error err = { 0 };
+
+        CHECK_STATUS(lmn__view_check_columns(&schema, &batch, &err),
+                     cases[i].message == NULL ? LMN_OK : LMN_E_INVALID, &err);
+        if (cases[i].message != NULL)
+            CHECK_HAS(err.message, cases[i].message);
+        batch.n_children = 0;
+        CHECK_STATUS(lmn__view_check_columns(&schema, &batch, &err), LMN_E_INVALID, &err);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest cases[] = {
-        cmocka_unit_test(test_view__validity),       cmocka_unit_test(test_view__arrow_views),
-        cmocka_unit_test(test_view__appends_ranges), cmocka_unit_test(test_view__range_bytes),
+        cmocka_unit_test(test_view__validity),
+        cmocka_unit_test(test_view__arrow_views),
+        cmocka_unit_test(test_view__appends_ranges),
+        cmocka_unit_test(test_view__range_bytes),
         cmocka_unit_test(test_view__faults),
+        cmocka_unit_test(test_view__columns_of_a_batch),
     };
 
     return cmocka_run_group_tests(cases, NULL, NULL);
