@@ -28,6 +28,7 @@ struct lmn_file_options {
  *
  * Reads the footer and the schema. The caller releases *file_out; it is NULL on failure.
  *
+ * LMN_E_INVALID      the path is none inside of a store
  * LMN_E_NOT_FOUND    there is no such file
  * LMN_E_CORRUPT      it is no Lance file, or its tail does not decode
  * LMN_E_UNSUPPORTED  a Lance file of version 1 or 2.3, or with types that are not known
@@ -75,11 +76,13 @@ struct lmn_read_options {
 };
 
 /*
- * The Arrow type of what a read with these options gives: a struct of the columns.
+ * The Arrow type of what a read with these options gives: a struct of the columns. `options` may be
+ * NULL, here and below.
  *
  * The caller releases *schema_out.
  *
  * LMN_E_NOT_FOUND  a name in options->column is not in the file
+ * LMN_E_INVALID    one is there twice
  */
 LMN_API LMN_MUST_USE enum lmn_status lmn_file_schema(struct lmn_file *file,
                                                      const struct lmn_read_options *options,
@@ -93,7 +96,7 @@ LMN_API LMN_MUST_USE enum lmn_status lmn_file_schema(struct lmn_file *file,
  * threads, batches are decoded ahead in the background until it is released.
  *
  * LMN_E_NOT_FOUND  a name in options->column is not in the file
- * LMN_E_INVALID    the row range leaves the file
+ * LMN_E_INVALID    one is there twice, or the row range leaves the file
  */
 LMN_API LMN_MUST_USE enum lmn_status lmn_file_scan(struct lmn_file *file,
                                                    const struct lmn_read_options *options,
@@ -121,8 +124,9 @@ LMN_API LMN_MUST_USE enum lmn_status lmn_file_scan_next(struct ArrowArrayStream 
  * Of the options, columns and blobs count. The caller releases *array_out, a struct array of
  * `count` rows of the type that lmn_file_schema() gives.
  *
- * LMN_E_NOT_FOUND  a name in options->column is not in the file
- * LMN_E_INVALID    a row number is outside the file
+ * LMN_E_NOT_FOUND    a name in options->column is not in the file
+ * LMN_E_INVALID      one is there twice, or a row number is outside the file
+ * LMN_E_UNSUPPORTED  as lmn_file_scan_next()
  */
 LMN_API LMN_MUST_USE enum lmn_status lmn_file_take(struct lmn_file *file, const uint64_t *row,
                                                    uint64_t count,

@@ -30,8 +30,9 @@ struct lmn_file_writer_options {
  *
  * The caller ends the writer by finishing or aborting it.
  *
- * LMN_E_INVALID      options out of range; a name, a time zone or a key of metadata that is not
- *                    UTF-8; two columns, or two fields of one struct, of one name
+ * LMN_E_INVALID      options out of range; a path that is none inside of a store; a name, a time
+ *                    zone or a key of metadata that is not UTF-8; two columns, or two fields of one
+ *                    struct, of one name
  * LMN_E_UNSUPPORTED  a type that the file version has no place for
  */
 LMN_API LMN_MUST_USE enum lmn_status lmn_file_writer_open(
@@ -74,15 +75,21 @@ LMN_API uint64_t lmn_file_writer_row_count(const struct lmn_file_writer *writer)
  */
 LMN_API uint64_t lmn_file_writer_bytes(struct lmn_file_writer *writer);
 
-/* Give all values a place: pages end here, and the bytes so far are those of the file. */
+/*
+ * Give all values a place: pages end here, and the bytes so far are those of the file.
+ *
+ * LMN_E_INVALID, LMN_E_UNSUPPORTED  an earlier failure, or as lmn_file_writer_write()
+ */
 LMN_API LMN_MUST_USE enum lmn_status lmn_file_writer_flush(struct lmn_file_writer *writer,
                                                            struct lmn_error *err);
 
 /*
  * Write what is left and give the file its name. Ends the writer, also on failure; then there is
- * no file. *bytes_out (may be NULL) is the size of the file.
+ * no file, unless the system failed when it had its name already (LMN_E_IO). *bytes_out (may be
+ * NULL) is the size of the file.
  *
- * LMN_E_EXISTS  a file of that name is there, and options->replace was not set
+ * LMN_E_EXISTS                      a file of that name is there, and options->replace was not set
+ * LMN_E_INVALID, LMN_E_UNSUPPORTED  as lmn_file_writer_flush()
  */
 LMN_API LMN_MUST_USE enum lmn_status lmn_file_writer_finish(struct lmn_file_writer *writer,
                                                             uint64_t *bytes_out,

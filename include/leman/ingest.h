@@ -76,8 +76,8 @@ struct lmn_ingest_options {
  *
  * LMN_E_NOT_FOUND    there is no such file
  * LMN_E_INVALID      an unknown format, contradicting options, or a header that does not parse
- * LMN_E_CORRUPT      Arrow IPC that does not decode; from the stream also a string that is not
- * UTF-8 LMN_E_UNSUPPORTED  Parquet, compressed text, and types that have no place here, by name
+ * LMN_E_CORRUPT      Arrow IPC that does not decode; from the stream: a string that is not UTF-8
+ * LMN_E_UNSUPPORTED  Parquet, compressed text, and types that have no place here, by name
  */
 LMN_API LMN_MUST_USE enum lmn_status lmn_ingest_open(struct lmn_env *env, const char *path,
                                                      const struct lmn_ingest_options *options,

@@ -32,10 +32,12 @@ struct lmn_table_options {
  *
  * The caller releases *table_out; it is NULL on failure.
  *
- * LMN_E_INVALID      the tag is one of another branch
- * LMN_E_NOT_FOUND    there is no table, or no such version or tag
+ * LMN_E_INVALID      more than one of version, tag and time is set, a name is none for a tag or a
+ *                    branch, or the tag is one of another branch
+ * LMN_E_NOT_FOUND    there is no table, or no such version, tag or branch
  * LMN_E_CORRUPT      its manifest does not decode
- * LMN_E_UNSUPPORTED  a feature that readers must know and this library does not
+ * LMN_E_UNSUPPORTED  a feature that readers must know and this library does not, files of version
+ *                    1, or a branch in a store that has no folders
  */
 LMN_API LMN_MUST_USE enum lmn_status lmn_table_open(struct lmn_store *store,
                                                     const struct lmn_table_options *options,
@@ -54,12 +56,18 @@ LMN_API uint64_t lmn_table_version(struct lmn_table *table);
 /*
  * Move the handle to the newest version.
  *
- * LMN_E_NOT_FOUND  the table is gone
+ * LMN_E_NOT_FOUND                   the table is gone
+ * LMN_E_CORRUPT, LMN_E_UNSUPPORTED  as lmn_table_open()
  */
 LMN_API LMN_MUST_USE enum lmn_status lmn_table_refresh(struct lmn_table *table,
                                                        struct lmn_error *err);
 
-/* Move the handle to another version. Answers as lmn_table_open(). */
+/*
+ * Move the handle to another version of its branch. `options` NULL is the newest.
+ *
+ * LMN_E_INVALID  options->branch is set: a branch is opened as a table of its own
+ * and what lmn_table_open() answers
+ */
 LMN_API LMN_MUST_USE enum lmn_status lmn_table_checkout(struct lmn_table *table,
                                                         const struct lmn_table_options *options,
                                                         struct lmn_error *err);
@@ -81,7 +89,7 @@ struct lmn_table_info {
     bool stable_row_ids;
 };
 
-/* Describe the version that the handle stands at. */
+/* Describe the version that the handle stands at. LMN_E_CORRUPT when a fragment does not decode. */
 LMN_API LMN_MUST_USE enum lmn_status lmn_table_info(struct lmn_table *table,
                                                     struct lmn_table_info *info_out,
                                                     struct lmn_error *err);
@@ -96,7 +104,10 @@ struct lmn_name_list {
 /* Free the names. An empty list is allowed. */
 LMN_API void lmn_name_list_free(struct lmn_name_list *list);
 
-/* The columns of the primary key, in its order; none when the table has no key. */
+/*
+ * The columns of the primary key, in its order; none when the table has no key. The caller frees
+ * *list_out.
+ */
 LMN_API LMN_MUST_USE enum lmn_status lmn_table_primary_key(struct lmn_table *table,
                                                            struct lmn_name_list *list_out,
                                                            struct lmn_error *err);

@@ -36,8 +36,13 @@ struct lmn_scan_options {
  * fewer rows than asked for. With several threads it belongs to the process that opened it: in a
  * fork its batches fail with LMN_E_UNSUPPORTED, and to release it does nothing.
  *
- * LMN_E_NOT_FOUND  a column is not in the table
- * LMN_E_INVALID    the expression is wrong; the message points at the place
+ * LMN_E_NOT_FOUND    a column or fragment is not in the table; or the expression names a column or
+ *                    function that is not there
+ * LMN_E_INVALID      the expression is wrong, and the message points at the place; or a column is
+ *                    asked for twice. From the stream: a row for which the expression has no result
+ * LMN_E_CORRUPT      the manifest does not decode; from the stream: a file or a page
+ * LMN_E_UNSUPPORTED  the expression has a type or function that is not evaluated; from the stream:
+ *                    an encoding that is not known, or a blob that cannot be read from here
  */
 LMN_API LMN_MUST_USE enum lmn_status lmn_table_scan(struct lmn_table *table,
                                                     const struct lmn_scan_options *options,
@@ -55,8 +60,9 @@ LMN_API LMN_MUST_USE enum lmn_status lmn_table_scan_next(struct ArrowArrayStream
  *
  * The caller releases *schema_out and *array_out.
  *
- * LMN_E_INVALID    a position is not below the number of rows
+ * LMN_E_INVALID    a position is not below the number of rows, or a column is asked for twice
  * LMN_E_NOT_FOUND  a column is not in the table
+ * and what the stream of lmn_table_scan() answers
  */
 LMN_API LMN_MUST_USE enum lmn_status lmn_table_take(struct lmn_table *table,
                                                     const uint64_t *position, uint64_t count,
@@ -68,7 +74,8 @@ LMN_API LMN_MUST_USE enum lmn_status lmn_table_take(struct lmn_table *table,
 /*
  * The same by row id.
  *
- * LMN_E_NOT_FOUND  no live row has one of the ids; it is named
+ * LMN_E_NOT_FOUND  no live row has one of the ids; it is named; or a column is not in the table
+ * and what lmn_table_take() answers
  */
 LMN_API LMN_MUST_USE enum lmn_status lmn_table_take_ids(struct lmn_table *table, const uint64_t *id,
                                                         uint64_t count,
@@ -80,7 +87,7 @@ LMN_API LMN_MUST_USE enum lmn_status lmn_table_take_ids(struct lmn_table *table,
 /*
  * How many rows match `where`; NULL counts all, without reading data.
  *
- * LMN_E_INVALID, LMN_E_NOT_FOUND  as lmn_table_scan()
+ * Answers as lmn_table_scan() and its stream.
  */
 LMN_API LMN_MUST_USE enum lmn_status lmn_table_count(struct lmn_table *table, const char *where,
                                                      uint64_t *count_out, struct lmn_error *err);

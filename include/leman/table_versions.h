@@ -57,18 +57,29 @@ LMN_API void lmn_tag_list_free(struct lmn_tag_list *list);
 /*
  * Give version `version` (0: that of the handle) a name. With `move` a name that is taken is moved.
  *
- * LMN_E_EXISTS     the name is taken
- * LMN_E_NOT_FOUND  there is no such version
+ * LMN_E_EXISTS       the name is taken
+ * LMN_E_INVALID      it is none: letters, digits, '.', '_' and '-' are
+ * LMN_E_NOT_FOUND    there is no such version
+ * LMN_E_UNSUPPORTED  the handle is one of a branch, whose versions get no tags
  */
 LMN_API LMN_MUST_USE enum lmn_status lmn_table_tag(struct lmn_table *table, const char *name,
                                                    uint64_t version, bool move,
                                                    struct lmn_error *err);
 
-/* Take a name away. LMN_E_NOT_FOUND when there is none. */
+/*
+ * Take a name away.
+ *
+ * LMN_E_NOT_FOUND                   there is no such tag
+ * LMN_E_INVALID, LMN_E_UNSUPPORTED  as lmn_table_tag()
+ */
 LMN_API LMN_MUST_USE enum lmn_status lmn_table_untag(struct lmn_table *table, const char *name,
                                                      struct lmn_error *err);
 
-/* Make a new version with the content of an earlier one. */
+/*
+ * Make a new version with the content of an earlier one; see table_write.h.
+ *
+ * LMN_E_NOT_FOUND  there is no such version
+ */
 LMN_API LMN_MUST_USE enum lmn_status lmn_table_restore(struct lmn_table *table, uint64_t version,
                                                        struct lmn_error *err);
 
@@ -77,7 +88,9 @@ LMN_API LMN_MUST_USE enum lmn_status lmn_table_restore(struct lmn_table *table, 
  * "_change" ("insert", "update", "delete") and "_rowid". Deleted rows have the values that they had
  * at `from`, updated and inserted ones those that they have at `to`.
  *
- * LMN_E_NOT_FOUND    one of the versions is gone
+ * LMN_E_INVALID      `from` is above `to`
+ * LMN_E_NOT_FOUND    one of the versions is not there
+ * LMN_E_CORRUPT      a manifest does not decode; from the stream: a file or a page
  * LMN_E_UNSUPPORTED  the table has no stable row ids
  */
 LMN_API LMN_MUST_USE enum lmn_status lmn_table_diff(struct lmn_table *table, uint64_t from,
@@ -97,7 +110,13 @@ struct lmn_compact_result {
     uint64_t rows_rewritten;
 };
 
-/* Join small fragments and drop deleted rows. Row ids stay, where they are stable. */
+/*
+ * Join small fragments and drop deleted rows; see table_write.h. Row ids stay, where they are
+ * stable. `options` and `result_out` may be NULL. Nothing to do makes no version.
+ *
+ * LMN_E_INVALID  a share of deleted rows that is not between 0 and 1, or options as those of
+ *                lmn_table_append()
+ */
 LMN_API LMN_MUST_USE enum lmn_status lmn_table_compact(struct lmn_table *table,
                                                        const struct lmn_compact_options *options,
                                                        struct lmn_compact_result *result_out,
@@ -118,6 +137,10 @@ struct lmn_cleanup_result {
  * Remove old versions and the files that only they name. The newest version always stays, and so do
  * those since the one that a running job began with, if the job is one of this library. Files
  * that no version names are left alone for seven days: a writer may be about to commit them.
+ * `options` and `result_out` may be NULL.
+ *
+ * LMN_E_CORRUPT      a manifest, a tag or a branch does not decode, so what it needs is not known
+ * LMN_E_UNSUPPORTED  a version has a feature that this library does not know, so neither is that
  */
 LMN_API LMN_MUST_USE enum lmn_status lmn_table_cleanup(struct lmn_table *table,
                                                        const struct lmn_cleanup_options *options,
@@ -127,7 +150,8 @@ LMN_API LMN_MUST_USE enum lmn_status lmn_table_cleanup(struct lmn_table *table,
 /*
  * Rewrite a table of file version 2.0 as 2.1, in one commit; one that is 2.1 or later is left as it
  * is. Rows keep their order, and their ids where these are stable; schema, metadata, configuration
- * and tags stay. Deleted rows and indices are not taken over: build indices again.
+ * and tags stay. Deleted rows and indices are not taken over: build indices again. See
+ * table_write.h.
  */
 LMN_API LMN_MUST_USE enum lmn_status lmn_table_upgrade(struct lmn_table *table,
                                                        struct lmn_error *err);
@@ -139,7 +163,12 @@ struct lmn_verify_result {
     uint64_t files, pages, bytes, findings;
 };
 
-/* Read every page of every file of the version, and say what is wrong where. */
+/*
+ * Read every page of every file of the version, and say what is wrong where: LMN_OK, however much
+ * is. `found`, `result_out` may be NULL.
+ *
+ * LMN_E_NO_MEMORY  the environment's limits do not allow it
+ */
 LMN_API LMN_MUST_USE enum lmn_status lmn_table_verify(struct lmn_table *table, lmn_verify_fn found,
                                                       void *context,
                                                       struct lmn_verify_result *result_out,
