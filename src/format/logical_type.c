@@ -38,7 +38,7 @@ static const struct {
 enum { PLAIN_TYPE_COUNT = sizeof plain_types / sizeof plain_types[0] };
 
 /* Names nest ("fixed_size_list:fixed_size_list:..."); their length bounds how deep. */
-enum { NAME_LEN_MAX = 1024 };
+enum { NAME_LEN_MAX = 1024, ZONE_LEN_MAX = 200 };
 
 static enum lmn_status no_memory(struct lmn_error *err)
 {
@@ -106,7 +106,7 @@ static enum lmn_status set_timestamp(struct lmn__span rest, struct ArrowSchema *
         struct lmn__span zone;
 
         snprintf(prefix, sizeof prefix, "%s:", units[i]);
-        if (!after_prefix(rest, prefix, &zone) || zone.len > 200)
+        if (!after_prefix(rest, prefix, &zone) || zone.len > ZONE_LEN_MAX)
             continue;
         if (lmn__span_equal(zone, "-"))
             zone.len = 0;
@@ -282,6 +282,9 @@ static enum lmn_status parametric_from_arrow(const struct ArrowSchema *schema,
 
     switch (view->type) {
     case NANOARROW_TYPE_TIMESTAMP:
+        if (strlen(view->timezone) > ZONE_LEN_MAX)
+            return lmn_fail(err, LMN_E_INVALID, "a time zone of %zu bytes, more than %d",
+                            strlen(view->timezone), ZONE_LEN_MAX);
         lmn__buf_printf(buf, "timestamp:%s:%s", units[view->time_unit],
                         view->timezone[0] != '\0' ? view->timezone : "-");
         return LMN_OK;
@@ -328,8 +331,8 @@ static enum lmn_status dictionary_from_arrow(const struct ArrowSchema *schema, s
     return st;
 }
 
-enum lmn_status lmn__logical_type_from_arrow(const struct ArrowSchema *schema, struct lmn__buf *buf,
-                                             struct lmn_error *err)
+static enum lmn_status name_from_arrow(const struct ArrowSchema *schema, struct lmn__buf *buf,
+                                       struct lmn_error *err)
 {
     struct ArrowSchemaView view;
     struct ArrowError reason;
@@ -350,4 +353,16 @@ enum lmn_status lmn__logical_type_from_arrow(const struct ArrowSchema *schema, s
         return lmn__buf_status(buf, "a type's name", err);
     }
     return parametric_from_arrow(schema, &view, buf, err);
+}
+
+/* What could not be read again is not written. */
+enum lmn_status lmn__logical_type_from_arrow(const struct ArrowSchema *schema, struct lmn__buf *buf,
+                                             struct lmn_error *err)
+{
+    enum lmn_status st = name_from_arrow(schema, buf, err);
+
+    return st == LMN_OK && buf->len > NAME_LEN_MAX
+               ? lmn_fail(err, LMN_E_UNSUPPORTED, "a type whose name has %zu bytes, more than %d",
+                          buf->len, NAME_LEN_MAX)
+               : st;
 }

@@ -77,15 +77,33 @@ static void test_schema__names_are_there_once(void **state)
     CHECK_EQ(live_allocations(), 0);
 }
 
-static void test_schema__time_zones_are_utf8(void **state)
+/* A zone of 200 bytes is read again, one of more would not be. */
+static void test_schema__time_zones(void **state)
 {
+    struct lmn_store *store = test_store_memory();
+    struct lmn_file_writer *writer;
     struct ArrowSchema schema;
+    struct lmn_file *file;
+    struct lmn_error err;
+    char format[4 + 201 + 1];
 
     (void)state;
     make_schema(&schema);
     CHECK_EQ(ArrowSchemaSetFormat(schema.children[0], "tsu:Europe/Z\xfcrich"), 0);
     check_refused(&schema, "field \"id\": its type is not UTF-8: "
                            "\"timestamp:us:Europe/Z\\xfcrich\"");
+    memset(format, 'a', sizeof format);
+    memcpy(format, "tsu:", 4);
+    format[sizeof format - 1] = '\0';
+    CHECK_EQ(ArrowSchemaSetFormat(schema.children[0], format), 0);
+    check_refused(&schema, "field \"id\": a time zone of 201 bytes");
+    format[sizeof format - 2] = '\0';
+    CHECK_EQ(ArrowSchemaSetFormat(schema.children[0], format), 0);
+    CHECK_STATUS(lmn_file_writer_open(store, "a", &schema, NULL, &writer, &err), LMN_OK, &err);
+    CHECK_STATUS(lmn_file_writer_finish(writer, NULL, &err), LMN_OK, &err);
+    CHECK_STATUS(lmn_file_open(store, "a", NULL, &file, &err), LMN_OK, &err);
+    lmn_file_release(file);
+    lmn_store_release(store);
     schema.release(&schema);
     CHECK_EQ(live_allocations(), 0);
 }
@@ -130,7 +148,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_schema__names_are_utf8),
         cmocka_unit_test(test_schema__names_are_there_once),
-        cmocka_unit_test(test_schema__time_zones_are_utf8),
+        cmocka_unit_test(test_schema__time_zones),
         cmocka_unit_test(test_schema__keys_of_metadata_are_utf8),
     };
 
