@@ -62,7 +62,7 @@ LMN_API const char *lmn_status_text(enum lmn_status status);
 /*
  * Fill `err` with a formatted message and return `status`.
  *
- * `err` may be NULL. A message longer than the field is cut at its end.
+ * `err` may be NULL. Of a message longer than the field the middle is left out.
  */
 LMN_API LMN_PRINTF(3, 4) enum lmn_status
     lmn_fail(struct lmn_error *err, enum lmn_status status, const char *fmt, ...);

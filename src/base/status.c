@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -21,6 +22,32 @@ const char *lmn_status_text(enum lmn_status status)
     return "unknown status";
 }
 
+enum { LONG_BYTES = 8192, GAP_BYTES = 3 };
+
+static bool is_inside_character(char byte)
+{
+    return ((unsigned char)byte & 0xc0) == 0x80;
+}
+
+/*
+ * Make a text fit into `room` bytes and its NUL: the middle goes. What a message is about stands at
+ * its start, and the reason at its end.
+ */
+static void shorten(char *text, size_t room)
+{
+    size_t len = strlen(text), kept = room > GAP_BYTES ? room - GAP_BYTES : 0;
+    size_t head = kept / 2, tail = len - (kept - head);
+
+    if (len <= room)
+        return;
+    while (head > 0 && is_inside_character(text[head]))
+        head--;
+    while (is_inside_character(text[tail]))
+        tail++;
+    memset(text + head, '.', room - kept);
+    memmove(text + head + (room - kept), text + tail, len - tail + 1);
+}
+
 /*
  * The message may be built from the message it replaces (a layer above adds its place to what a
  * layer below said), so it is put together apart. Every byte of the field is set: an error goes
@@ -29,14 +56,20 @@ const char *lmn_status_text(enum lmn_status status)
 static void set_message(struct lmn_error *err, enum lmn_status status, int os_errno,
                         const char *fmt, va_list args)
 {
-    char text[sizeof err->message] = { 0 };
+    char text[LONG_BYTES];
+    size_t used;
 
     if (vsnprintf(text, sizeof text, fmt, args) < 0)
         snprintf(text, sizeof text, "%s (the message could not be formatted)",
                  lmn_status_text(status));
+    used = strlen(text);
+    if (os_errno != 0)
+        snprintf(text + used, sizeof text - used, ": %s", strerror(os_errno));
+    shorten(text, sizeof err->message - 1);
     err->status = status;
     err->os_errno = os_errno;
-    memcpy(err->message, text, sizeof text);
+    memset(err->message, 0, sizeof err->message);
+    memcpy(err->message, text, strlen(text));
 }
 
 enum lmn_status lmn_fail(struct lmn_error *err, enum lmn_status status, const char *fmt, ...)
@@ -55,15 +88,12 @@ enum lmn_status lmn_fail_os(struct lmn_error *err, enum lmn_status status, int o
                             const char *fmt, ...)
 {
     va_list args;
-    size_t used;
 
     if (err == NULL)
         return status;
     va_start(args, fmt);
     set_message(err, status, os_errno, fmt, args);
     va_end(args);
-    used = strlen(err->message);
-    snprintf(err->message + used, sizeof err->message - used, ": %s", strerror(os_errno));
     return status;
 }
 
@@ -71,7 +101,7 @@ enum lmn_status lmn__fail_within(struct lmn_error *err, enum lmn_status status, 
                                  ...)
 {
     static const char between[] = ": ";
-    char place[sizeof err->message] = { 0 };
+    char place[LONG_BYTES] = "";
     va_list args;
     size_t len, room, used;
 
@@ -82,8 +112,9 @@ enum lmn_status lmn__fail_within(struct lmn_error *err, enum lmn_status status, 
     va_end(args);
     /* Where there is no room for both, the place is cut: the reason says more. */
     len = strlen(err->message) + sizeof between;
-    room = len < sizeof place ? sizeof place - len : 0;
-    used = strlen(place) < room ? strlen(place) : room;
+    room = len < sizeof err->message ? sizeof err->message - len : 0;
+    shorten(place, room);
+    used = strlen(place);
     if (used == 0)
         return status;
     memmove(err->message + used + sizeof between - 1, err->message, strlen(err->message) + 1);

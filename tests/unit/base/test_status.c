@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/utf8.h"
 #include "check.h"
 
 static void test_status__text_of_each_code(void **state)
@@ -38,7 +39,7 @@ static void test_fail__takes_null_error(void **state)
     CHECK_EQ(lmn_fail_os(NULL, LMN_E_IO, EIO, "%s", "lost"), LMN_E_IO);
 }
 
-static void test_fail__cuts_long_message(void **state)
+static void test_fail__long_messages_keep_both_ends(void **state)
 {
     struct lmn_error err;
     char longer[2 * sizeof err.message];
@@ -46,11 +47,36 @@ static void test_fail__cuts_long_message(void **state)
     (void)state;
     memset(longer, 'x', sizeof longer);
     longer[sizeof longer - 1] = '\0';
-    CHECK_EQ(lmn_fail(&err, LMN_E_IO, "%s", longer), LMN_E_IO);
+    CHECK_EQ(lmn_fail(&err, LMN_E_IO, "cannot read %s: why", longer), LMN_E_IO);
     CHECK_EQ(strlen(err.message), sizeof err.message - 1);
+    CHECK_HAS(err.message, "cannot read xxx");
+    CHECK_HAS(err.message, "xxx...xxx");
+    CHECK_HAS(err.message, "xxx: why");
     CHECK_EQ(lmn_fail_os(&err, LMN_E_IO, EIO, "%s", longer), LMN_E_IO);
     CHECK_EQ(strlen(err.message), sizeof err.message - 1);
+    CHECK_HAS(err.message, "xxx: Input/output error");
     CHECK_EQ(err.os_errno, EIO);
+}
+
+/* No character of UTF-8 is cut in two, wherever the cuts fall. */
+static void test_fail__long_messages_stay_text(void **state)
+{
+    struct lmn_error err;
+    char longer[2 * sizeof err.message];
+
+    (void)state;
+    for (size_t shift = 0; shift < 6; shift++) {
+        size_t len = shift;
+
+        memset(longer, 'x', shift);
+        for (; len + 4 < sizeof longer; len += 3)
+            memcpy(longer + len, "\xe2\x82\xac", 3); /* the euro sign */
+        longer[len] = '\0';
+        lmn_fail(&err, LMN_E_IO, "%s", longer);
+        CHECK(strlen(err.message) > sizeof err.message - 8);
+        CHECK(lmn__utf8_valid(
+            (struct lmn__span){ (const uint8_t *)err.message, strlen(err.message) }));
+    }
 }
 
 static void test_fail__builds_on_the_message_it_replaces(void **state)
@@ -111,7 +137,8 @@ int main(void)
         cmocka_unit_test(test_status__text_of_each_code),
         cmocka_unit_test(test_fail__fills_error),
         cmocka_unit_test(test_fail__takes_null_error),
-        cmocka_unit_test(test_fail__cuts_long_message),
+        cmocka_unit_test(test_fail__long_messages_keep_both_ends),
+        cmocka_unit_test(test_fail__long_messages_stay_text),
         cmocka_unit_test(test_fail__builds_on_the_message_it_replaces),
         cmocka_unit_test(test_fail__says_so_when_the_message_does_not_format),
         cmocka_unit_test(test_fail_os__adds_reason),
