@@ -27,12 +27,19 @@ static bool read_age(const char *text, uint64_t *seconds_out)
     return false;
 }
 
-static int64_t now_us(void)
+/* The time so many seconds ago, in microseconds since 1970; what no clock has shown is before all.
+ */
+static int64_t time_before(uint64_t seconds)
 {
     struct timespec now;
+    int64_t age_us, time_us;
 
     clock_gettime(CLOCK_REALTIME, &now);
-    return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
+    if (__builtin_mul_overflow(seconds, 1000000, &age_us) ||
+        __builtin_sub_overflow((int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000, age_us,
+                               &time_us))
+        return INT64_MIN;
+    return time_us;
 }
 
 static void print_result(const struct lmn_cleanup_result *result, bool dry_run, bool json)
@@ -80,7 +87,7 @@ static int run(int argc, char **argv)
     if (age != NULL && !read_age(age, &seconds))
         return usage(&cmd_cleanup, "--older-than wants a time such as 36h or 7d, not \"%s\"", age);
     if (age != NULL)
-        cleanup.older_than_us = now_us() - (int64_t)seconds * 1000000;
+        cleanup.older_than_us = time_before(seconds);
     st = open_table(argv[rest], NULL, &table, &err);
     if (st == LMN_OK)
         st = lmn_table_cleanup(table, &cleanup, &result, &err);

@@ -101,7 +101,7 @@ const struct command cmd_export = {
     "  --options TEXT  as the array_record library takes them: \"group_size:64,zstd:3\",\n"
     "                  \"uncompressed\", \"brotli:5\", \"snappy\", \"max_parallelism:4\"\n"
     "  --where EXPR    only these rows\n"
-    "  --version V     a number, or the name of a tag\n"
+    "  --version V     a number, tag, tag:NAME; of array_record also a time or branch:NAME\n"
     "  --json          say what was done as a JSON object\n",
     run
 };

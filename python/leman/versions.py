@@ -117,7 +117,8 @@ class Versions:
         if older_than is None:
             before = 0
         elif isinstance(older_than, datetime.timedelta):
-            before = timestamp_us(datetime.datetime.now(datetime.UTC) - older_than)
+            now = datetime.datetime.now(datetime.UTC) - _EPOCH
+            before = max((now - older_than) // datetime.timedelta(microseconds=1), -(2**63))
         elif isinstance(older_than, datetime.datetime):
             before = timestamp_us(older_than)
         else:

@@ -223,6 +223,13 @@ def test_cleanup__tags_go_with_their_versions(table):
         leman.open(table.path, "gone")
 
 
+def test_cleanup__an_age_beyond_all_calendars_removes_nothing(table):
+    before = len(table.versions())
+    table.cleanup(datetime.timedelta.max)
+    table.cleanup(datetime.timedelta(days=365 * 3000))
+    assert len(table.versions()) == before
+
+
 def test_append__whose_version_was_cleaned_up_is_told(table):
     rows = table.to_arrow()
 
