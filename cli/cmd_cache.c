@@ -19,7 +19,7 @@ static int parse(int argc, char **argv, struct arguments *arguments)
         { "columns", ARGUMENT_LIST, &arguments->columns },
         { "to", ARGUMENT_TEXT, &arguments->to },
         { "bytes", ARGUMENT_NUMBER, &arguments->bytes },
-        { "threads", ARGUMENT_NUMBER, &arguments->threads },
+        { "threads", ARGUMENT_COUNT, &arguments->threads },
         { "version", ARGUMENT_TEXT, &arguments->version },
         { "json", ARGUMENT_FLAG, &arguments->json },
         { NULL, ARGUMENT_FLAG, NULL },
@@ -107,6 +107,7 @@ const struct command cmd_cache = {
     "full\n"
     "  --threads N    that read; one per processor unless given\n"
     "  --version V    another version: " VERSION_HELP
-    "  --json         say what was done as a JSON object\n",
+    "  --json         say what was done as a JSON object\n"
+    "\n" NAMES_HELP,
     run
 };

@@ -80,8 +80,10 @@ static enum lmn_status rename_columns(struct lmn_table *table, const struct list
 
     for (uint32_t i = 0; st == LMN_OK && i < list->count; i++) {
         struct lmn_assignment name;
+        char *rest;
 
-        if (!assignment_read((char *)list->item[i], &name))
+        if (!assignment_read((char *)list->item[i], &name) ||
+            !name_read((char *)name.expression, '\0', &rest))
             return lmn_fail(err, LMN_E_INVALID, "--rename wants OLD=NEW, not \"%.100s\"",
                             list->item[i]);
         st = lmn_table_rename_column(table, name.column, name.expression, err);
@@ -188,6 +190,6 @@ const struct command cmd_columns = {
     "  --info N       say what fills column N: function, source, commit, packages, job\n"
     "  --version V    those of another version: " VERSION_HELP
     "  --json         print every column as a JSON object, one per line\n"
-    "\n" ROWS_HELP,
+    "\n" ROWS_HELP "\n" NAMES_HELP,
     run
 };

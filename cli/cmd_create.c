@@ -143,6 +143,6 @@ const struct command cmd_create = {
     "                     where data files are cut\n"
     "  --message TEXT     kept with the version\n"
     "  --json             say what was done as a JSON object\n"
-    "\n" ROWS_HELP,
+    "\n" ROWS_HELP "\n" NAMES_HELP,
     run
 };

@@ -18,13 +18,13 @@ static int parse(int argc, char **argv, struct arguments *arguments)
     const struct argument options[] = {
         { "columns", ARGUMENT_LIST, &arguments->columns },
         { "where", ARGUMENT_TEXT, &arguments->where },
-        { "batch-size", ARGUMENT_NUMBER, &arguments->batch_size },
+        { "batch-size", ARGUMENT_COUNT, &arguments->batch_size },
         { "batches", ARGUMENT_NUMBER, &arguments->batches },
         { "shuffle", ARGUMENT_TEXT, &arguments->shuffle },
         { "block-size", ARGUMENT_NUMBER, &arguments->block_size },
         { "seed", ARGUMENT_NUMBER, &arguments->seed },
-        { "threads", ARGUMENT_NUMBER, &arguments->threads },
-        { "prefetch", ARGUMENT_NUMBER, &arguments->prefetch },
+        { "threads", ARGUMENT_COUNT, &arguments->threads },
+        { "prefetch", ARGUMENT_COUNT, &arguments->prefetch },
         { "cache", ARGUMENT_TEXT, &arguments->cache },
         { "version", ARGUMENT_TEXT, &arguments->version },
         { "json", ARGUMENT_FLAG, &arguments->json },
@@ -191,7 +191,7 @@ const struct command cmd_feed_bench = {
     "  --threads N     that read; one per processor unless given\n"
     "  --prefetch N    batches that are read ahead; 4 unless given\n"
     "  --cache DIR     read through the cache in this directory\n"
-    "  --version V     another version: " VERSION_HELP
-    "  --json          say it as a JSON object\n",
+    "  --version V     another version: " VERSION_HELP "  --json          say it as a JSON object\n"
+    "\n" NAMES_HELP,
     run
 };

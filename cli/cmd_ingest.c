@@ -55,10 +55,10 @@ static int parse(int argc, char **argv, struct ingest_arguments *arguments)
         { "references", ARGUMENT_FLAG, &arguments->references },
         { "on-error", ARGUMENT_TEXT, &arguments->on_error },
         { "report", ARGUMENT_TEXT, &arguments->report },
-        { "max-parallelism", ARGUMENT_NUMBER, &arguments->parallelism },
-        { "commit-mb", ARGUMENT_NUMBER, &arguments->commit_mb },
-        { "sample", ARGUMENT_NUMBER, &arguments->sample },
-        { "group-size", ARGUMENT_NUMBER, &arguments->group_size },
+        { "max-parallelism", ARGUMENT_COUNT, &arguments->parallelism },
+        { "commit-mb", ARGUMENT_COUNT, &arguments->commit_mb },
+        { "sample", ARGUMENT_COUNT, &arguments->sample },
+        { "group-size", ARGUMENT_COUNT, &arguments->group_size },
         { "again", ARGUMENT_FLAG, &arguments->again },
         { "data-version", ARGUMENT_TEXT, &arguments->data_version },
         { "rows-per-fragment", ARGUMENT_NUMBER, &arguments->rows },
@@ -272,7 +272,7 @@ const struct command cmd_ingest = {
     "  --message TEXT     as for `leman create`\n"
     "  --json             say what was done as a JSON object\n"
     "  --quiet            show no progress\n"
-    "\n" CSV_HELP "\n"
+    "\n" CSV_HELP "\n" NAMES_HELP "\n"
     "exit codes: 3 done, with problems; 4 stopped, and the same command goes on\n",
     run
 };

@@ -91,6 +91,7 @@ const struct command cmd_scan = {
     "  --blobs        the bytes of blob columns, not where they are\n"
     "  --version V    another version: " VERSION_HELP
     "  --json         print every row as a JSON object, one per line\n"
-    "  --arrow        write every row as an Arrow IPC stream\n",
+    "  --arrow        write every row as an Arrow IPC stream\n"
+    "\n" NAMES_HELP,
     run
 };

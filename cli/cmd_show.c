@@ -185,6 +185,7 @@ const struct command cmd_show = {
     "  --format F     do not guess the format of the file\n"
     "  --delimiter C  between the fields of a CSV file; \\t is a tab\n"
     "  --no-header    the first record of a CSV file is a row, not names\n"
-    "  --null TEXT    what stands for null in a CSV file; by default an empty field\n",
+    "  --null TEXT    what stands for null in a CSV file; by default an empty field\n"
+    "\n" NAMES_HELP,
     run
 };

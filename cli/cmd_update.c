@@ -46,6 +46,7 @@ const struct command cmd_update = {
     "\n"
     "  --set C=E  column C becomes E, an expression over the row: \"n=n + 1\", \"label='cat'\"\n"
     "  --where E  which rows, as in SQL: \"width > 100 and label is not null\"\n"
-    "  --json     say what was done as a JSON object\n",
+    "  --json     say what was done as a JSON object\n"
+    "\n" NAMES_HELP,
     run
 };

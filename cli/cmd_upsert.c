@@ -168,6 +168,6 @@ const struct command cmd_upsert = {
     "                     \"true\", \"region = 'eu'\"\n"
     "  --message TEXT     kept with the version\n"
     "  --json             say what was done as a JSON object\n"
-    "\n" ROWS_HELP,
+    "\n" ROWS_HELP "\n" NAMES_HELP,
     run
 };

@@ -120,7 +120,7 @@ def _register(table, given):
     if given.fn is None:
         return
     udf = load_function(given.fn)
-    inputs = None if given.inputs is None else given.inputs.split(",")
+    inputs = None if given.inputs is None else wording.names(given.inputs)
     names = given.column if udf.signature.outputs is None else None
     if not change.register(table, given.column[0], udf, inputs, given.on_change):
         registry.add_functions(table, [(names, udf, inputs)])

@@ -8,6 +8,7 @@ import sys
 from dataclasses import asdict
 
 import leman
+from leman import wording
 from leman.export import COMPRESSIONS, export_parquet
 from leman.ingest import Problem
 from leman.space_dataset import space
@@ -29,14 +30,14 @@ def _ingest_arguments():
     parser.add_argument("kind", choices=["parquet", "arrow", "files", "space"])
     parser.add_argument("table")
     parser.add_argument("files")
-    parser.add_argument("--columns", type=lambda text: text.split(","))
+    parser.add_argument("--columns", type=wording.names)
     parser.add_argument("--references", action="store_true")
     parser.add_argument("--on-error", choices=["fail", "skip", "null"], default="fail")
     parser.add_argument("--report")
     parser.add_argument("--max-parallelism", type=int)
     parser.add_argument("--commit-mb", type=float)
     parser.add_argument("--again", action="store_true")
-    parser.add_argument("--primary-key", type=lambda text: text.split(","))
+    parser.add_argument("--primary-key", type=wording.names)
     parser.add_argument("--data-version")
     parser.add_argument("--rows-per-fragment", type=int)
     parser.add_argument("--bytes-per-fragment", type=int)
@@ -156,13 +157,15 @@ def export(argv):
     parser.add_argument("kind", choices=["parquet"])
     parser.add_argument("table")
     parser.add_argument("file")
-    parser.add_argument("--columns", type=lambda text: text.split(","))
+    parser.add_argument("--columns", type=wording.names)
     parser.add_argument("--where")
     parser.add_argument("--version")
     parser.add_argument("--compression", default="snappy", choices=COMPRESSIONS)
     arguments = parser.parse_args(argv)
     version = arguments.version
-    table = leman.open(arguments.table, int(version) if version and version.isdigit() else version)
+    if version is not None:
+        version = int(version) if version.isdigit() else version.removeprefix("tag:")
+    table = leman.open(arguments.table, version)
     scan = table.scan(columns=arguments.columns, where=arguments.where, blobs="bytes")
     rows = export_parquet(scan, arguments.file, compression=arguments.compression)
     print(f"{rows} rows written")

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """How messages name what a user can say: in Python, or in the shell."""
 
+import csv
 import json
 import shlex
 import sys
@@ -46,3 +47,8 @@ def look(table, verb, column):
         return f"table.{verb}({column!r})"
     words = ["compare", table.path, column, f"--{verb}"]
     return shlex.join(["leman", *(words if verb in ("swap", "discard") else [verb, *words[1:3]])])
+
+
+def names(text):
+    """The names in an option of the command: commas part them, one with a comma is in quotes."""
+    return next(csv.reader([text]), [""])
