@@ -8,6 +8,8 @@
 #include "value.h"
 #include "version.h"
 
+enum { NAME_WIDTH = 32 };
+
 struct arguments {
     const char *path, *version, *info, *join;
     struct list add, drop, rename, widen, on;
@@ -120,7 +122,7 @@ static enum lmn_status print_columns(struct lmn_table *table, bool json, struct 
     for (int64_t i = 0; i < schema.n_children; i++) {
         const struct ArrowSchema *column = schema.children[i];
         bool nullable = (column->flags & ARROW_FLAG_NULLABLE) != 0;
-        struct text type = { 0 };
+        struct text type = { 0 }, shown = { 0 };
 
         type_put(&type, column);
         if (json) {
@@ -131,9 +133,11 @@ static enum lmn_status print_columns(struct lmn_table *table, bool json, struct 
             json_close('}');
             json_end();
         } else {
-            printf("%-32s %s%s\n", column->name, type.data, nullable ? "" : " not null");
+            printf("%s ", people_column(&shown, column->name, NAME_WIDTH));
+            printf("%s%s\n", people_text(&shown, type.data), nullable ? "" : " not null");
         }
         text_free(&type);
+        text_free(&shown);
     }
     schema.release(&schema);
     return LMN_OK;

@@ -4,6 +4,7 @@
 
 #include "inspect.h"
 #include "json.h"
+#include "value.h"
 #include "version.h"
 
 /* Pages of a column that are listed unless all are asked for. */
@@ -27,12 +28,13 @@ static void print_page(uint32_t index, const struct lmn_page_report *page)
 
 static void print_column(uint32_t index, const struct lmn_column_report *column, bool all_pages)
 {
+    struct text path = { 0 }, type = { 0 };
     char stored[32], plain[32];
     uint32_t shown = all_pages || column->page_count <= PAGES_SHOWN ? column->page_count
                                                                     : PAGES_SHOWN - 1;
 
-    printf("\n  column %u  %s  %s%s\n", index, column->path, column->type,
-           column->nullable ? "" : " not null");
+    printf("\n  column %u  %s  %s%s\n", index, people_text(&path, column->path),
+           people_text(&type, column->type), column->nullable ? "" : " not null");
     printf("    %u pages, %s for %s%s of values", column->page_count,
            size_text(column->bytes, stored, sizeof stored),
            column->plain_is_estimate ? "about " : "",
@@ -48,14 +50,17 @@ static void print_column(uint32_t index, const struct lmn_column_report *column,
         printf("    ... %u more (--pages shows all)\n", column->page_count - shown - 1);
         print_page(column->page_count - 1, &column->page[column->page_count - 1]);
     }
+    text_free(&path);
+    text_free(&type);
 }
 
 static void print_text(const char *path, const struct lmn_file_report *report, bool all_pages)
 {
+    struct text name = { 0 };
     char size[32];
 
-    printf("%s: Lance file %s, %llu rows, %u columns, %s\n", path, report->version,
-           (unsigned long long)report->row_count, report->column_count,
+    printf("%s: Lance file %s, %llu rows, %u columns, %s\n", people_text(&name, path),
+           report->version, (unsigned long long)report->row_count, report->column_count,
            size_text(report->bytes, size, sizeof size));
     printf("  footer: column metadata at %llu, its table at %llu, %u global buffers in a table at "
            "%llu\n",
@@ -66,6 +71,7 @@ static void print_text(const char *path, const struct lmn_file_report *report, b
         printf("  statistics: %s\n", size_text(report->statistics_bytes, size, sizeof size));
     for (uint32_t i = 0; i < report->column_count; i++)
         print_column(i, &report->column[i], all_pages);
+    text_free(&name);
 }
 
 static void print_column_json(const struct lmn_column_report *column)

@@ -8,6 +8,7 @@
 
 static enum lmn_status list_tables(const char *root, bool json, struct lmn_error *err)
 {
+    struct text name = { 0 };
     struct lmn_name_list list;
     enum lmn_status st = lmn_database_list(NULL, root, &list, err);
 
@@ -20,9 +21,10 @@ static enum lmn_status list_tables(const char *root, bool json, struct lmn_error
             json_close('}');
             json_end();
         } else {
-            printf("%s\n", list.name[i]);
+            printf("%s\n", people_text(&name, list.name[i]));
         }
     }
+    text_free(&name);
     lmn_name_list_free(&list);
     return LMN_OK;
 }

@@ -3,9 +3,11 @@
 
 #include "json.h"
 #include "table.h"
+#include "value.h"
 
 static enum lmn_status list_tags(struct lmn_table *table, bool json, struct lmn_error *err)
 {
+    struct text name = { 0 }, branch = { 0 };
     struct lmn_tag_list list;
     enum lmn_status st = lmn_table_tags(table, &list, err);
 
@@ -20,10 +22,14 @@ static enum lmn_status list_tags(struct lmn_table *table, bool json, struct lmn_
             json_close('}');
             json_end();
         } else {
-            printf("%8llu  %s%s%s\n", (unsigned long long)list.entry[i].version, list.entry[i].name,
-                   list.entry[i].branch[0] != '\0' ? " of branch " : "", list.entry[i].branch);
+            printf("%8llu  %s%s%s\n", (unsigned long long)list.entry[i].version,
+                   people_text(&name, list.entry[i].name),
+                   list.entry[i].branch[0] != '\0' ? " of branch " : "",
+                   people_text(&branch, list.entry[i].branch));
         }
     }
+    text_free(&name);
+    text_free(&branch);
     lmn_tag_list_free(&list);
     return LMN_OK;
 }

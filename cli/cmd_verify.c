@@ -11,8 +11,7 @@ static void print_text(void *context, const char *finding)
     struct text text = { 0 };
 
     (void)context;
-    people_put_string(&text, finding);
-    printf("%s\n", text.data);
+    printf("%s\n", people_text(&text, finding));
     text_free(&text);
 }
 

@@ -76,6 +76,7 @@ static enum lmn_status list_versions(struct lmn_table *table, bool json, struct 
 
 static enum lmn_status list_branches(struct lmn_table *table, bool json, struct lmn_error *err)
 {
+    struct text name = { 0 };
     struct lmn_tag_list list;
     enum lmn_status st = lmn_table_branches(table, &list, err);
 
@@ -87,9 +88,11 @@ static enum lmn_status list_branches(struct lmn_table *table, bool json, struct 
             json_close('}');
             json_end();
         } else {
-            printf("%8llu  %s\n", (unsigned long long)list.entry[i].version, list.entry[i].name);
+            printf("%8llu  %s\n", (unsigned long long)list.entry[i].version,
+                   people_text(&name, list.entry[i].name));
         }
     }
+    text_free(&name);
     if (st == LMN_OK)
         lmn_tag_list_free(&list);
     return st;

@@ -6,6 +6,7 @@
 #include "json.h"
 #include "progress.h"
 #include "record.h"
+#include "value.h"
 
 static const char *state_name(enum lmn_job_state state)
 {
@@ -77,10 +78,13 @@ static void report_said(const struct lmn_job_status *status)
 
 static void report_text(const struct lmn_job_status *status, const char *command)
 {
-    if (status->state == LMN_JOB_FAILED)
-        fprintf(stderr, "leman: job %s: %s\n", status->id, status->error.message);
-    if (status->state == LMN_JOB_STOPPED)
-        fprintf(stderr, "leman: job %s: %s\n", status->id, status->error.message);
+    struct text message = { 0 };
+
+    if (status->state == LMN_JOB_FAILED || status->state == LMN_JOB_STOPPED) {
+        people_put_lines(&message, status->error.message);
+        fprintf(stderr, "leman: job %s: %s\n", status->id, message.data);
+        text_free(&message);
+    }
     if (status->rows_planned == 0 && status->state == LMN_JOB_DONE) {
         printf("job %s: nothing to do\n", status->id);
         return;

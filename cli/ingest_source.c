@@ -40,6 +40,19 @@ static void put_text(struct text *line, const char *name, const char *value)
     json_put_string(line, (const uint8_t *)value, strlen(value));
 }
 
+static void show_problem(const struct lmn_problem *problem)
+{
+    struct text line = { 0 }, shown = { 0 };
+
+    text_printf(&line, "%s: offset %llu%s%s%s%s: %s", problem->part,
+                (unsigned long long)problem->offset, problem->key[0] != '\0' ? ": sample " : "",
+                problem->key, problem->field[0] != '\0' ? ": field " : "", problem->field,
+                problem->message);
+    fprintf(stderr, "leman: %s\n", people_text(&shown, line.data));
+    text_free(&line);
+    text_free(&shown);
+}
+
 /* Called from many threads; a line is written by one call. */
 static void note_problem(void *self, const struct lmn_problem *problem)
 {
@@ -48,10 +61,7 @@ static void note_problem(void *self, const struct lmn_problem *problem)
     struct text line = { 0 };
 
     if (count < SHOWN_MAX)
-        fprintf(stderr, "leman: %s: offset %llu%s%s%s%s: %s\n", problem->part,
-                (unsigned long long)problem->offset, problem->key[0] != '\0' ? ": sample " : "",
-                problem->key, problem->field[0] != '\0' ? ": field " : "", problem->field,
-                problem->message);
+        show_problem(problem);
     if (source->report == NULL)
         return;
     text_put(&line, "{", 1);

@@ -4,6 +4,9 @@
 #include "inspect.h"
 #include "json.h"
 #include "table.h"
+#include "value.h"
+
+enum { NAME_WIDTH = 32 };
 
 const char *size_text(uint64_t bytes, char *text, size_t len)
 {
@@ -25,13 +28,15 @@ static double share(uint64_t part, uint64_t whole)
 static void print_columns(const struct lmn_table_report *report, uint64_t bytes, bool largest)
 {
     char stored[32], plain[32], value[32];
+    struct text name = { 0 };
 
     printf("\n  %-32s %12s %8s %12s %8s %10s%s\n", "column", "bytes", "share", "in memory", "ratio",
            "pages", largest ? "      largest" : "");
     for (uint64_t i = 0; i < report->column_count; i++) {
         const struct lmn_table_column_report *column = &report->column[i];
 
-        printf("  %-32s %12s %7.1f%% %12s %8.2f %10llu", column->name,
+        printf("  %s %12s %7.1f%% %12s %8.2f %10llu",
+               people_column(&name, column->name, NAME_WIDTH),
                size_text(column->bytes, stored, sizeof stored), 100 * share(column->bytes, bytes),
                size_text(column->plain_bytes, plain, sizeof plain),
                share(column->plain_bytes, column->bytes), (unsigned long long)column->page_count);
@@ -39,11 +44,13 @@ static void print_columns(const struct lmn_table_report *report, uint64_t bytes,
             printf(" %12s", size_text(column->value_bytes_max, value, sizeof value));
         printf("\n");
     }
+    text_free(&name);
 }
 
 static void print_fragments(const struct lmn_table_report *report)
 {
     char stored[32], value[32];
+    struct text name = { 0 };
 
     printf("\n  %10s %12s %12s %8s %12s %12s  %s\n", "fragment", "rows", "deleted", "files",
            "bytes", "largest", "column");
@@ -59,28 +66,33 @@ static void print_fragments(const struct lmn_table_report *report)
 
             printf("  %10s %12s %12s %8s %12s %12s  %s\n", "", "", "", "",
                    size_text(column->bytes, stored, sizeof stored),
-                   size_text(column->value_bytes_max, value, sizeof value), column->name);
+                   size_text(column->value_bytes_max, value, sizeof value),
+                   people_text(&name, column->name));
         }
     }
+    text_free(&name);
 }
 
 static void print_text(const char *path, const struct lmn_table_report *report, bool fragments)
 {
     const struct lmn_table_info *info = &report->info;
     uint64_t bytes = 0;
+    struct text name = { 0 };
     char stored[32];
 
     for (uint64_t i = 0; i < info->fragment_count; i++)
         bytes += report->fragment[i].bytes;
-    printf("%s: version %llu, %llu rows in %llu fragments, %s in %llu files of version %s\n", path,
-           (unsigned long long)info->version, (unsigned long long)info->row_count,
-           (unsigned long long)info->fragment_count, size_text(bytes, stored, sizeof stored),
-           (unsigned long long)info->file_count, info->file_version);
+    printf("%s: version %llu, %llu rows in %llu fragments, %s in %llu files of version %s\n",
+           people_text(&name, path), (unsigned long long)info->version,
+           (unsigned long long)info->row_count, (unsigned long long)info->fragment_count,
+           size_text(bytes, stored, sizeof stored), (unsigned long long)info->file_count,
+           info->file_version);
     printf("  %llu deleted rows are still in the files; row ids are %s\n",
            (unsigned long long)info->deleted_count, info->stable_row_ids ? "stable" : "addresses");
     print_columns(report, bytes, fragments);
     if (fragments)
         print_fragments(report);
+    text_free(&name);
 }
 
 static void print_columns_json(const struct lmn_table_report *report, bool largest)

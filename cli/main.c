@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#define _GNU_SOURCE /* strsep */
 #include <errno.h>
 #include <locale.h>
 #include <stdarg.h>
@@ -18,19 +17,13 @@ static const struct command *const commands[] = {
     &cmd_feed_bench, &cmd_cache,   &cmd_cluster, &cmd_env,     &cmd_worker
 };
 
-enum { COMMAND_COUNT = sizeof commands / sizeof commands[0] };
+enum { COMMAND_COUNT = sizeof commands / sizeof commands[0], MESSAGE_BYTES = 4096 };
 
 int fail(const struct lmn_error *err)
 {
     struct text text = { 0 };
-    char message[sizeof err->message];
-    char *rest = message, *line;
 
-    memcpy(message, err->message, sizeof message);
-    while ((line = strsep(&rest, "\n")) != NULL) {
-        people_put_string(&text, line);
-        text_put(&text, "\n", rest != NULL ? 1 : 0);
-    }
+    people_put_lines(&text, err->message);
     fprintf(stderr, "leman: %s\n", text.data);
     text_free(&text);
     switch (err->status) {
@@ -49,13 +42,16 @@ int fail(const struct lmn_error *err)
 
 int usage(const struct command *command, const char *fmt, ...)
 {
+    struct text text = { 0 };
+    char message[MESSAGE_BYTES];
     va_list args;
 
-    fprintf(stderr, "leman %s: ", command->name);
     va_start(args, fmt);
-    vfprintf(stderr, fmt, args);
+    vsnprintf(message, sizeof message, fmt, args);
     va_end(args);
-    fprintf(stderr, "\nSee: leman %s --help\n", command->name);
+    fprintf(stderr, "leman %s: %s\nSee: leman %s --help\n", command->name,
+            people_text(&text, message), command->name);
+    text_free(&text);
     return EXIT_USAGE;
 }
 

@@ -151,18 +151,6 @@ void print_table_skip(struct print_table *table, uint64_t rows)
     table->rows += rows;
 }
 
-static uint32_t text_width(const char *data, size_t len)
-{
-    uint32_t width = 0, code;
-    int one;
-
-    for (size_t at = 0; at < len;) {
-        at += utf8_next((const uint8_t *)data + at, len - at, &code, &one);
-        width += one >= 0 ? (uint32_t)one : 1;
-    }
-    return width;
-}
-
 /* Print `text` in `width` columns, cut with "..." when it is longer. */
 static void put_cell(const struct text *text, uint32_t width, bool right, bool pad,
                      const char *style, FILE *out)
@@ -292,6 +280,7 @@ void print_table_end(struct print_table *table, FILE *out)
     int64_t columns = table->schema->n_children, count;
     struct row names = row_new(columns), types = row_new(columns);
     uint32_t *width = must(calloc((size_t)columns + 1, sizeof *width));
+    struct text type = { 0 };
 
     for (int64_t i = 0; i < columns; i++) {
         const char *name = table->schema->children[i]->name;
@@ -299,7 +288,9 @@ void print_table_end(struct print_table *table, FILE *out)
         json_put_string(&names.cell[i], (const uint8_t *)(name != NULL ? name : ""),
                         name != NULL ? strlen(name) : 0);
         unquote(&names.cell[i]);
-        type_put(&types.cell[i], table->schema->children[i]);
+        type.len = 0;
+        type_put(&type, table->schema->children[i]);
+        people_put_string(&types.cell[i], type.data);
         width[i] = column_width(table, i, &names.cell[i], &types.cell[i]);
     }
     count = fit(width, columns, table->options.width);
@@ -312,6 +303,7 @@ void print_table_end(struct print_table *table, FILE *out)
     for (int64_t i = count; i < columns; i++)
         fprintf(out, " %s%s", names.cell[i].data, i + 1 < columns ? "," : "\n");
     fprintf(out, "%llu row%s\n", (unsigned long long)table->rows, table->rows == 1 ? "" : "s");
+    text_free(&type);
     for (int64_t i = 0; i < columns; i++) {
         text_free(&names.cell[i]);
         text_free(&types.cell[i]);

@@ -2,10 +2,12 @@
 /*
  * columns := column { "," column }
  * column  := name [":"] type ["not null"]
- * name    := letters, digits and "_", or anything in double quotes
- * type    := word | word "[" argument {"," argument} "]" | "decimal(" digits "," digits ")"
+ * name    := letters, digits and "_", or anything in double quotes, where "" is one quote
+ * type    := word | word "[" argument {"," argument} "]" | decimal "(" digits "," digits ")"
  *          | "list<" type ">" ["[" digits "]"] | "large_list<" type ">" | "struct<" columns ">"
  *          | "map<" type "," type ">" | "dictionary<" type "," type ">"
+ *
+ * Any type may have "not null" behind it.
  */
 #include "schema.h"
 
@@ -13,10 +15,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
+#include "arguments.h"
 #include "value.h"
 
-enum { WORD_MAX = 200, CHILDREN_MAX = 1000, DEPTH_MAX = 20 };
+enum { WORD_MAX = 200, CHILDREN_MAX = 1000, DEPTH_MAX = 64 };
 
 struct reader {
     const char *text, *at;
@@ -73,31 +77,46 @@ static bool is_word(char c)
     return isalnum((unsigned char)c) || c == '_' || (c & 0x80) != 0;
 }
 
-/* Letters and digits, or what stands in quotes if `quoted` allows them. */
-static bool take_word(struct reader *reader, bool quoted, char word_out[WORD_MAX])
+/* Letters and digits. */
+static bool take_word(struct reader *reader, char word_out[WORD_MAX])
 {
-    const char *end;
-    size_t len;
+    size_t len = 0;
 
     skip_spaces(reader);
-    end = reader->at;
-    quoted = quoted && *end == '"';
-    if (quoted) {
-        reader->at++;
-        end = strchr(reader->at, '"');
-        if (end == NULL)
-            return false;
-    } else {
-        while (is_word(*end))
-            end++;
-    }
-    len = (size_t)(end - reader->at);
+    while (is_word(reader->at[len]))
+        len++;
     if (len == 0 || len >= WORD_MAX)
         return false;
     memcpy(word_out, reader->at, len);
     word_out[len] = '\0';
-    reader->at = end + quoted;
+    reader->at += len;
     return true;
+}
+
+/* A word, or what stands in quotes. NULL: there is none. */
+static const char *take_name(struct reader *reader)
+{
+    const char *at;
+    char *name;
+    size_t len = 0;
+
+    skip_spaces(reader);
+    at = reader->at;
+    name = keep(strlen(at) + 1);
+    if (*at == '"') {
+        for (at++; *at != '"' || at[1] == '"'; at++) {
+            if (*at == '\0')
+                return NULL;
+            at += *at == '"';
+            name[len++] = *at;
+        }
+        at++;
+    } else {
+        while (is_word(*at))
+            name[len++] = *at++;
+    }
+    reader->at = at;
+    return len != 0 ? name : NULL;
 }
 
 /* What stands in brackets, up to `close`. */
@@ -117,6 +136,14 @@ static bool take_arguments(struct reader *reader, char close, char text_out[WORD
     return used != 0;
 }
 
+/* Is it a number of items or bytes? Arrow has 31 bits for it. */
+static bool is_count(const char *digits)
+{
+    uint64_t count;
+
+    return number_read(digits, &count) && count <= INT32_MAX;
+}
+
 static enum lmn_status read_type(struct reader *reader, struct ArrowSchema *schema);
 
 /* Children up to `close`; all of them have names, or there is one without. */
@@ -127,16 +154,17 @@ static enum lmn_status read_columns(struct reader *reader, char close, struct Ar
 
     schema->children = child;
     do {
-        char name[WORD_MAX];
+        const char *name;
 
         if (schema->n_children == CHILDREN_MAX)
             return wrong(reader, "an end after 1,000 columns");
-        if (!take_word(reader, true, name))
+        name = take_name(reader);
+        if (name == NULL)
             return wrong(reader, "the name of a column");
         take(reader, ':');
         child[schema->n_children] = keep(sizeof **child);
         st = read_type(reader, child[schema->n_children]);
-        child[schema->n_children++]->name = keep_text(name);
+        child[schema->n_children++]->name = name;
     } while (st == LMN_OK && take(reader, ','));
     skip_spaces(reader);
     if (st == LMN_OK && *reader->at != close)
@@ -161,7 +189,7 @@ static enum lmn_status read_list(struct reader *reader, bool large, struct Arrow
         return wrong(reader, "\">\"");
     if (large || !take(reader, '['))
         return LMN_OK;
-    if (!take_arguments(reader, ']', digits) || strspn(digits, "0123456789") != strlen(digits))
+    if (!take_arguments(reader, ']', digits) || !is_count(digits))
         return wrong(reader, "a number of items");
     snprintf(format, sizeof format, "+w:%s", digits);
     schema->format = keep_text(format);
@@ -225,6 +253,35 @@ static enum lmn_status read_dictionary(struct reader *reader, struct ArrowSchema
     return st;
 }
 
+/* Has this system a clock for the zone? One without any is not asked. */
+static bool has_clock(const char *zone)
+{
+    const char *folder = getenv("TZDIR") != NULL ? getenv("TZDIR") : "/usr/share/zoneinfo";
+    char path[4096];
+    struct stat info;
+
+    if (stat(folder, &info) != 0)
+        return true;
+    return (size_t)snprintf(path, sizeof path, "%s/%s", folder, zone) < sizeof path &&
+           stat(path, &info) == 0 && S_ISREG(info.st_mode);
+}
+
+/* "UTC", "+02:00", "Europe/Paris" */
+static bool is_zone(const char *zone)
+{
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
+    static const char others[] = "0123456789_+-/";
+    size_t len = strlen(zone), at = 0;
+    int hours, minutes, used = 0;
+
+    if (zone[0] == '+' || zone[0] == '-')
+        return sscanf(zone + 1, "%2d:%2d%n", &hours, &minutes, &used) == 2 && len == 6 &&
+               used == 5 && strspn(zone + 1, "0123456789:") == 5 && hours < 24 && minutes < 60;
+    while (at < len && (strchr(letters, zone[at]) != NULL || (at != 0 && strchr(others, zone[at]))))
+        at++;
+    return len != 0 && at == len && (strcmp(zone, "UTC") == 0 || has_clock(zone));
+}
+
 /* timestamp[us, UTC], time64[ns], duration[s], binary[16] */
 static bool bracket_format(const char *word, const char *arguments, char format[2 * WORD_MAX])
 {
@@ -232,7 +289,7 @@ static bool bracket_format(const char *word, const char *arguments, char format[
     size_t unit = strcspn(arguments, ","), len = strlen(word);
     char letter = '\0';
 
-    if (strcmp(word, "binary") == 0 && strspn(arguments, "0123456789") == strlen(arguments)) {
+    if (strcmp(word, "binary") == 0 && is_count(arguments)) {
         snprintf(format, 2 * WORD_MAX, "w:%s", arguments);
         return true;
     }
@@ -243,9 +300,10 @@ static bool bracket_format(const char *word, const char *arguments, char format[
     if (letter == '\0')
         return false;
     if (strcmp(word, "timestamp") == 0) {
-        snprintf(format, 2 * WORD_MAX, "ts%c:%s", letter,
-                 arguments[unit] == ',' ? arguments + unit + 1 : "");
-        return true;
+        const char *zone = arguments[unit] == ',' ? arguments + unit + 1 : "";
+
+        snprintf(format, 2 * WORD_MAX, "ts%c:%s", letter, zone);
+        return arguments[unit] == '\0' || is_zone(zone);
     }
     snprintf(format, 2 * WORD_MAX, "t%c%c", word[0] == 'd' ? 'D' : 't', letter);
     return arguments[unit] == '\0' &&
@@ -267,14 +325,16 @@ static enum lmn_status read_plain(struct reader *reader, const char *word, const
             return LMN_OK;
         }
         schema->format = NULL;
-    } else if (strcmp(word, "decimal") == 0 && take(reader, '(')) {
+    } else if (strncmp(word, "decimal", 7) == 0 && take(reader, '(')) {
+        bool wide = strcmp(word, "decimal256") == 0;
         int precision, scale, used = 0;
 
-        if (take_arguments(reader, ')', arguments) &&
+        if ((wide || word[7] == '\0' || strcmp(word, "decimal128") == 0) &&
+            take_arguments(reader, ')', arguments) &&
             sscanf(arguments, "%3d,%3d%n", &precision, &scale, &used) == 2 &&
             arguments[used] == '\0') {
             snprintf(format, sizeof format, "d:%d,%d%s", precision, scale,
-                     precision > 38 ? ",256" : "");
+                     wide || precision > DECIMAL128_DIGITS ? ",256" : "");
             schema->format = keep_text(format);
         }
     }
@@ -289,8 +349,8 @@ static bool take_not_null(struct reader *reader)
     char word[WORD_MAX];
     const char *start = reader->at;
 
-    if (take_word(reader, false, word) && strcmp(word, "not") == 0 &&
-        take_word(reader, false, word) && strcmp(word, "null") == 0)
+    if (take_word(reader, word) && strcmp(word, "not") == 0 && take_word(reader, word) &&
+        strcmp(word, "null") == 0)
         return true;
     reader->at = start;
     return false;
@@ -305,7 +365,10 @@ static enum lmn_status read_type(struct reader *reader, struct ArrowSchema *sche
     skip_spaces(reader);
     start = reader->at;
     *schema = (struct ArrowSchema){ .flags = ARROW_FLAG_NULLABLE, .release = release };
-    if (reader->depth == DEPTH_MAX || !take_word(reader, false, word))
+    if (reader->depth == DEPTH_MAX)
+        return lmn_fail(reader->err, LMN_E_INVALID, "types nest deeper than %d in \"%.200s\"",
+                        DEPTH_MAX, reader->text);
+    if (!take_word(reader, word))
         return wrong(reader, "a type");
     reader->depth++;
     if (strcmp(word, "struct") == 0 && take(reader, '<')) {

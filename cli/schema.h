@@ -2,7 +2,8 @@
 /*
  * schema.h - types and columns that are given as text: "id int64, tags list<string> not null".
  *
- * Types are written as `leman columns` prints them. What is read lives until the program ends.
+ * Types are written as `leman columns` prints them: what type_put() makes reads as the same type.
+ * What is read lives until the program ends.
  */
 #ifndef LEMAN_CLI_SCHEMA_H
 #define LEMAN_CLI_SCHEMA_H

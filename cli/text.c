@@ -117,3 +117,15 @@ size_t utf8_next(const uint8_t *data, size_t len, uint32_t *code_out, int *width
     *width_out = width_of(code);
     return bytes;
 }
+
+uint32_t text_width(const char *data, size_t len)
+{
+    uint32_t width = 0, code;
+    int one;
+
+    for (size_t at = 0; at < len;) {
+        at += utf8_next((const uint8_t *)data + at, len - at, &code, &one);
+        width += one >= 0 ? (uint32_t)one : 1;
+    }
+    return width;
+}

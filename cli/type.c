@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -40,18 +41,42 @@ static const char *letter_name(const char *format)
     return NULL;
 }
 
+/* A name that is no word is quoted. */
+static void name_put(struct text *text, const char *name)
+{
+    size_t len = strlen(name), plain = 0;
+
+    while (isalnum((unsigned char)name[plain]) || name[plain] == '_' || (name[plain] & 0x80) != 0)
+        plain++;
+    if (len != 0 && plain == len) {
+        text_put(text, name, len);
+        return;
+    }
+    text_put(text, "\"", 1);
+    for (; *name != '\0'; name++)
+        text_put(text, *name == '"' ? "\"\"" : name, *name == '"' ? 2 : 1);
+    text_put(text, "\"", 1);
+}
+
+/* Children of a type; the keys of a map, the first of two, are never null. */
 static void nested_put(struct text *text, const char *kind, const struct ArrowSchema *schema,
                        bool named)
 {
+    bool is_map = kind[0] == 'm';
+
     text_printf(text, "%s<", kind);
     for (int64_t i = 0; i < schema->n_children; i++) {
         const struct ArrowSchema *child = schema->children[i];
 
         if (i != 0)
             text_printf(text, ", ");
-        if (named)
-            text_printf(text, "%s: ", child->name != NULL ? child->name : "");
+        if (named) {
+            name_put(text, child->name != NULL ? child->name : "");
+            text_put(text, ": ", 2);
+        }
         type_put(text, child);
+        if ((child->flags & ARROW_FLAG_NULLABLE) == 0 && !(is_map && i == 0))
+            text_printf(text, " not null");
     }
     text_printf(text, ">");
 }
@@ -83,9 +108,13 @@ void type_put(struct text *text, const struct ArrowSchema *schema)
     } else if (strncmp(format, "ts", 2) == 0) {
         timestamp_put(text, format);
     } else if (strncmp(format, "d:", 2) == 0) {
-        const char *scale = strchr(format, ',');
+        const char *scale = strchr(format, ','),
+                   *bits = scale != NULL ? strchr(scale + 1, ',') : NULL;
+        int digits = atoi(format + 2);
 
-        text_printf(text, "decimal(%d, %d)", atoi(format + 2), scale != NULL ? atoi(scale + 1) : 0);
+        text_printf(text, "decimal%s(%d, %d)",
+                    bits != NULL && digits <= DECIMAL128_DIGITS ? bits + 1 : "", digits,
+                    scale != NULL ? atoi(scale + 1) : 0);
     } else if (strncmp(format, "w:", 2) == 0) {
         text_printf(text, "binary[%s]", format + 2);
     } else if (strncmp(format, "+w:", 3) == 0) {

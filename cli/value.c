@@ -88,6 +88,33 @@ void people_put_string(struct text *text, const char *string)
     put_escaped(text, (const uint8_t *)string, strlen(string), false);
 }
 
+void people_put_lines(struct text *text, const char *string)
+{
+    size_t len = strcspn(string, "\n");
+
+    put_escaped(text, (const uint8_t *)string, len, false);
+    if (string[len] == '\n') {
+        text_put(text, "\n", 1);
+        people_put_lines(text, string + len + 1);
+    }
+}
+
+const char *people_text(struct text *text, const char *string)
+{
+    return people_column(text, string, 0);
+}
+
+const char *people_column(struct text *text, const char *string, uint32_t width)
+{
+    uint32_t used;
+
+    text->len = 0;
+    people_put_string(text, string);
+    used = text_width(text->data, text->len);
+    text_printf(text, "%*s", used < width ? (int)(width - used) : 0, "");
+    return text->data;
+}
+
 static int64_t load_int(const uint8_t *at, size_t width, bool is_signed)
 {
     uint64_t value = 0;
@@ -409,7 +436,7 @@ static void struct_put(struct text *text, const struct ArrowSchema *schema,
         if (form == VALUE_JSON)
             json_put_string(text, (const uint8_t *)name, strlen(name));
         else
-            text_printf(text, "%s", name);
+            people_put_string(text, name);
         text_put(text, form == VALUE_JSON ? ":" : ": ", form == VALUE_JSON ? 1 : 2);
         value_put(text, schema->children[i], array->children[i], array->offset + row, form);
     }

@@ -13,6 +13,8 @@
 
 #include <leman/arrow_abi.h>
 
+enum { DECIMAL128_DIGITS = 38 };
+
 /* Growing text, ended by a NUL. Zeroed, it is empty. Ends the program when memory is out. */
 struct text {
     char *data;
@@ -35,7 +37,10 @@ void value_put(struct text *text, const struct ArrowSchema *schema, const struct
 /* Is it null? */
 bool value_is_null(const struct ArrowArray *array, int64_t row);
 
-/* Append the name of a type, as Arrow's users write it: "int64", "list<string>". */
+/*
+ * Append the name of a type, as Arrow's users write it and schema_read() takes it: "int64",
+ * "struct<a: list<string not null>, \"b c\": date32>". Names in it are as they are.
+ */
 void type_put(struct text *text, const struct ArrowSchema *schema);
 
 /* The format of a type that has a name and nothing else: "int64"; NULL: it is none. */
@@ -46,6 +51,17 @@ void json_put_string(struct text *text, const uint8_t *data, size_t len);
 
 /* Append a string as it is, but for what would move the cursor of a terminal or colour it. */
 void people_put_string(struct text *text, const char *string);
+
+/* The same of a text of several lines, which stay lines. */
+void people_put_lines(struct text *text, const char *string);
+
+/* A string for people as the whole of `text`, also with spaces up to so many columns of a terminal.
+ */
+const char *people_text(struct text *text, const char *string);
+const char *people_column(struct text *text, const char *string, uint32_t width);
+
+/* Columns of a terminal that a text takes. */
+uint32_t text_width(const char *data, size_t len);
 
 /* Numbers are set to the right. */
 bool type_is_number(const struct ArrowSchema *schema);

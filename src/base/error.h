@@ -9,7 +9,8 @@
 
 /*
  * Put "<formatted place>: " before the message of `err` and return `status`; of a place that is
- * too long the middle is left out. The status in `err` and the system's error number stay. `err` may be NULL.
+ * too long the middle is left out. The status in `err` and the system's error number stay. `err`
+ * may be NULL.
  */
 LMN_PRINTF(3, 4)
 enum lmn_status lmn__fail_within(struct lmn_error *err, enum lmn_status status, const char *fmt,

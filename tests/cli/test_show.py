@@ -224,7 +224,8 @@ def test_csv_delimiter(leman):
         got = arrow_rows(leman, "-", "--delimiter", delimiter, stdin=b"a\tb\n1\t2\n")
         assert got.to_pydict() == {"a": [1], "b": [2]}
     for delimiter in ("", "ab", "\ta"):
-        fails(leman("show", "--delimiter", delimiter, "x"), 2, f'not "{delimiter}"')
+        shown = delimiter.replace("\t", r"\t")
+        fails(leman("show", "--delimiter", delimiter, "x"), 2, f'not "{shown}"')
 
 
 def test_csv_forms(leman):
