@@ -16,7 +16,7 @@
 #include "ingest/reader.h"
 #include "ingest/shape.h"
 
-enum { FIELDS_MAX = 1 << 16 };
+enum { FIELDS_MAX = 1 << 16, NUMBERED_BYTES = 64 };
 
 struct field {
     size_t start, len; /* in text */
@@ -232,6 +232,46 @@ static enum lmn_status check_count(const struct csv *csv, uint64_t want, struct 
                     (unsigned long long)want);
 }
 
+/* The name of column i that is given, or in the header; empty where there is none. */
+static struct lmn__span name_at(const struct csv *csv, uint32_t i)
+{
+    if (csv->name_count != 0)
+        return (struct lmn__span){ (const uint8_t *)csv->name[i], strlen(csv->name[i]) };
+    return csv->has_header ? field_text(csv, field_at(csv, i)) : (struct lmn__span){ NULL, 0 };
+}
+
+/* The names that there are, as fields of `taken`. */
+static enum lmn_status take_names(struct csv *csv, uint32_t count, struct lmn__shape *taken,
+                                  struct lmn_error *err)
+{
+    struct lmn__arena *arena = &csv->reader.arena;
+
+    for (uint32_t i = 0; i < count; i++) {
+        struct lmn__span name = name_at(csv, i);
+
+        if (name.len == 0)
+            continue;
+        if (lmn__shape_find(taken, name) != NULL)
+            return lmn_fail(err, LMN_E_INVALID, "two columns are named \"%.*s\"",
+                            (int)(name.len < 100 ? name.len : 100), (const char *)name.data);
+        if (lmn__shape_add(taken, arena, name) == NULL)
+            return lmn__arena_fail(arena, "columns", err);
+    }
+    return LMN_OK;
+}
+
+/* The name of a column without one: "c3", or "c3_" where another has that. */
+static struct lmn__span number_name(const struct lmn__shape *taken, uint32_t i,
+                                    uint8_t into[NUMBERED_BYTES])
+{
+    struct lmn__span name = { into, 0 };
+
+    name.len = (size_t)snprintf((char *)into, NUMBERED_BYTES, "c%u", i);
+    while (lmn__shape_find(taken, name) != NULL && name.len < NUMBERED_BYTES)
+        into[name.len++] = '_';
+    return name;
+}
+
 /*
  * The names of the columns, as fields of `shape`: given, from the header, or numbered, as those
  * are that the header leaves empty.
@@ -239,26 +279,20 @@ static enum lmn_status check_count(const struct csv *csv, uint64_t want, struct 
 static enum lmn_status add_names(struct csv *csv, struct lmn__shape *shape, struct lmn_error *err)
 {
     struct lmn__arena *arena = &csv->reader.arena;
+    struct lmn__shape taken = { .kind = LMN__SHAPE_STRUCT };
     uint32_t count = csv->name_count != 0 ? csv->name_count : csv->field_count;
+    enum lmn_status st = take_names(csv, count, &taken, err);
 
-    for (uint32_t i = 0; i < count; i++) {
-        struct lmn__span name = { NULL, 0 };
-        char number[16];
+    for (uint32_t i = 0; st == LMN_OK && i < count; i++) {
+        struct lmn__span name = name_at(csv, i);
+        uint8_t number[NUMBERED_BYTES];
 
-        if (csv->name_count != 0)
-            name = (struct lmn__span){ (const uint8_t *)csv->name[i], strlen(csv->name[i]) };
-        else if (csv->has_header)
-            name = field_text(csv, field_at(csv, i));
         if (name.len == 0)
-            name = (struct lmn__span){ (const uint8_t *)number,
-                                       (size_t)snprintf(number, sizeof number, "c%u", i) };
-        if (lmn__shape_find(shape, name) != NULL)
-            return lmn_fail(err, LMN_E_INVALID, "two columns are named \"%.*s\"",
-                            (int)(name.len < 100 ? name.len : 100), (const char *)name.data);
+            name = number_name(&taken, i, number);
         if (lmn__shape_add(shape, arena, name) == NULL)
-            return lmn__arena_fail(arena, "columns", err);
+            st = lmn__arena_fail(arena, "columns", err);
     }
-    return LMN_OK;
+    return st;
 }
 
 static enum lmn_status sample_rows(struct csv *csv, struct lmn__shape *shape, struct lmn_error *err)
@@ -284,21 +318,11 @@ static enum lmn_status sample_rows(struct csv *csv, struct lmn__shape *shape, st
     return LMN_OK;
 }
 
-static int64_t column_of(const struct ArrowSchema *schema, const char *name)
-{
-    int64_t i = 0;
-
-    while (i < schema->n_children && strcmp(schema->children[i]->name, name) != 0)
-        i++;
-    return i;
-}
-
 /* Find the columns of the schema that was given by the names of the header, in any order. */
 static enum lmn_status place_columns(struct csv *csv, const struct lmn__shape *shape,
                                      struct lmn_error *err)
 {
     const struct ArrowSchema *schema = &csv->reader.schema;
-    const struct lmn__shape *column = shape->child;
     struct lmn__arena *arena = &csv->reader.arena;
     size_t count = (size_t)schema->n_children;
 
@@ -307,15 +331,21 @@ static enum lmn_status place_columns(struct csv *csv, const struct lmn__shape *s
     if (csv->place == NULL || csv->is_there == NULL)
         return lmn__arena_fail(arena, "columns", err);
     memset(csv->is_there, 0, count + 1);
-    for (uint32_t i = 0; i < shape->child_count; i++, column = column->sibling) {
-        int64_t found = column_of(schema, column->name);
+    memset(csv->place, 0xff, shape->child_count * sizeof *csv->place);
+    for (size_t i = 0; i < count; i++) {
+        const char *name = schema->children[i]->name;
+        const struct lmn__shape *column = lmn__shape_find(
+            shape, (struct lmn__span){ (const uint8_t *)name, strlen(name) });
 
-        if (found == schema->n_children)
+        csv->is_there[i] = column != NULL;
+        if (column != NULL)
+            csv->place[column->index] = (uint32_t)i;
+    }
+    for (const struct lmn__shape *column = shape->child; column != NULL; column = column->sibling) {
+        if (csv->place[column->index] == UINT32_MAX)
             return lmn_fail(err, LMN_E_INVALID,
-                            "column %u is \"%.100s\" in the header, and none of the schema", i + 1,
-                            column->name);
-        csv->place[i] = (uint32_t)found;
-        csv->is_there[found] = true;
+                            "column %u is \"%.100s\" in the header, and none of the schema",
+                            column->index + 1, column->name);
     }
     csv->column_count = shape->child_count;
     return LMN_OK;

@@ -115,11 +115,17 @@ static enum lmn_status take_schema(struct lmn__text_reader *reader,
     return LMN_OK;
 }
 
-static const struct ArrowSchema *find_child(const struct ArrowSchema *schema, const char *name)
+/* The child of that name; mostly they are asked for in their order. `schema` may be NULL. */
+static const struct ArrowSchema *find_child(const struct ArrowSchema *schema, const char *name,
+                                            int64_t *expected)
 {
     for (int64_t i = 0; schema != NULL && i < schema->n_children; i++) {
-        if (strcmp(schema->children[i]->name, name) == 0)
-            return schema->children[i];
+        int64_t at = (*expected + i) % schema->n_children;
+
+        if (strcmp(schema->children[at]->name, name) == 0) {
+            *expected = at + 1;
+            return schema->children[at];
+        }
     }
     return NULL;
 }
@@ -128,9 +134,11 @@ static const struct ArrowSchema *find_child(const struct ArrowSchema *schema, co
 static enum lmn_status take_types(struct lmn__text_reader *reader, const struct ArrowSchema *like,
                                   struct lmn_error *err)
 {
+    int64_t expected = 0;
+
     for (int64_t i = 0; i < reader->schema.n_children; i++) {
         struct ArrowSchema *child = reader->schema.children[i], typed;
-        const struct ArrowSchema *found = find_child(like, child->name);
+        const struct ArrowSchema *found = find_child(like, child->name, &expected);
 
         if (found == NULL)
             continue;
@@ -145,6 +153,7 @@ static enum lmn_status take_types(struct lmn__text_reader *reader, const struct 
 static enum lmn_status make_columns(struct lmn__text_reader *reader, const struct ArrowSchema *like,
                                     struct lmn_error *err)
 {
+    int64_t expected = 0;
     enum lmn_status st = LMN_OK;
 
     if (!reader->schema_given)
@@ -155,7 +164,7 @@ static enum lmn_status make_columns(struct lmn__text_reader *reader, const struc
         return st;
     reader->column->guessed = like == NULL;
     for (uint32_t i = 0; i < reader->column->child_count; i++) {
-        if (find_child(like, reader->column->child[i].name) == NULL)
+        if (find_child(like, reader->column->child[i].name, &expected) == NULL)
             lmn__column_set_guessed(&reader->column->child[i]);
     }
     return LMN_OK;

@@ -3,9 +3,10 @@
 
 #include <nanoarrow/nanoarrow.h>
 
+#include "base/hash.h"
 #include "ingest/text.h"
 
-enum { MICRO_DIGITS = 6 };
+enum { MICRO_DIGITS = 6, BUCKETS_FIRST = 16 };
 
 static enum lmn__shape_kind join(enum lmn__shape_kind a, enum lmn__shape_kind b)
 {
@@ -75,6 +76,36 @@ void lmn__shape_join_text(struct lmn__shape *shape, struct lmn__span text)
     }
 }
 
+static struct lmn__shape **bucket_of(const struct lmn__shape *shape, const char *name, size_t len)
+{
+    return &shape->bucket[lmn__hash64(len != 0 ? name : "", len) & (shape->bucket_count - 1)];
+}
+
+static void enter(struct lmn__shape *shape, struct lmn__shape *child)
+{
+    struct lmn__shape **bucket = bucket_of(shape, child->name, strlen(child->name));
+
+    child->same = *bucket;
+    *bucket = child;
+}
+
+/* Keep as many buckets as fields at least; a few fields need none. */
+static bool make_buckets(struct lmn__shape *shape, struct lmn__arena *arena)
+{
+    uint32_t count = shape->bucket_count != 0 ? shape->bucket_count * 4 : BUCKETS_FIRST;
+
+    if (shape->child_count < BUCKETS_FIRST || shape->child_count <= shape->bucket_count)
+        return true;
+    shape->bucket = lmn__arena_array(arena, count, sizeof(struct lmn__shape *));
+    if (shape->bucket == NULL)
+        return false;
+    memset(shape->bucket, 0, count * sizeof(struct lmn__shape *));
+    shape->bucket_count = count;
+    for (struct lmn__shape *child = shape->child; child != NULL; child = child->sibling)
+        enter(shape, child);
+    return true;
+}
+
 struct lmn__shape *lmn__shape_add(struct lmn__shape *shape, struct lmn__arena *arena,
                                   struct lmn__span name)
 {
@@ -90,17 +121,21 @@ struct lmn__shape *lmn__shape_add(struct lmn__shape *shape, struct lmn__arena *a
     else
         shape->child = child;
     shape->last = child;
-    shape->child_count++;
-    return child;
+    child->index = shape->child_count++;
+    if (shape->bucket != NULL)
+        enter(shape, child);
+    return make_buckets(shape, arena) ? child : NULL;
 }
 
 struct lmn__shape *lmn__shape_find(const struct lmn__shape *shape, struct lmn__span name)
 {
-    struct lmn__shape *child = shape->child;
+    bool hashed = shape->bucket != NULL;
+    struct lmn__shape *child = hashed ? *bucket_of(shape, (const char *)name.data, name.len)
+                                      : shape->child;
 
     while (child != NULL &&
            (strlen(child->name) != name.len || memcmp(child->name, name.data, name.len) != 0))
-        child = child->sibling;
+        child = hashed ? child->same : child->sibling;
     return child;
 }
 

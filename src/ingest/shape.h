@@ -32,10 +32,14 @@ struct lmn__shape {
     bool zoned;                 /* TIMESTAMP: in UTC */
     bool nanos;                 /* TIMESTAMP: finer than microseconds */
     const char *name;           /* in its struct */
+    uint32_t index;             /* of the field in its struct, from 0 */
     struct lmn__shape *child;   /* LIST: of the items; STRUCT: the first field */
     struct lmn__shape *last;    /* STRUCT: the last field */
     struct lmn__shape *sibling; /* the next field */
     uint32_t child_count;
+    struct lmn__shape **bucket; /* STRUCT of many fields: these by the hash of their names */
+    uint32_t bucket_count;
+    struct lmn__shape *same; /* the next field of the same bucket */
 };
 
 /* Widen `shape` by a value of this kind. False: one is nested, the other is something else. */

@@ -3,6 +3,7 @@
 
 #include <nanoarrow/nanoarrow.h>
 
+#include "arrow/child_names.h"
 #include "arrow/schema.h"
 #include "arrow/view.h"
 #include "base/error.h"
@@ -17,21 +18,28 @@ static const char *name_of(const struct ArrowSchema *schema)
 }
 
 /* Every column that is given has to be one of the table's, and once. */
-static enum lmn_status check_names(const struct lmn__schema *schema,
-                                   const struct ArrowSchema *given, struct lmn_error *err)
+static enum lmn_status check_names(struct lmn__conform *conform, const struct lmn__schema *schema,
+                                   const struct lmn__child_names *names, struct lmn_error *err)
 {
+    const struct ArrowSchema *given = names->schema;
+    bool *known = lmn__arena_array(&conform->arena, (uint64_t)given->n_children, sizeof *known);
+
+    if (known == NULL)
+        return lmn__arena_fail(&conform->arena, "a list of columns", err);
+    memset(known, 0, (size_t)given->n_children * sizeof *known);
+    for (const struct lmn__node *node = schema->top; node != NULL; node = node->next) {
+        int64_t child = lmn__child_names_find(names, node->name);
+
+        if (child >= 0)
+            known[child] = true;
+    }
     for (int64_t i = 0; i < given->n_children; i++) {
         const char *name = name_of(given->children[i]);
-        const struct lmn__node *node = schema->top;
-        int64_t first;
 
-        while (node != NULL && strcmp(node->name, name) != 0)
-            node = node->next;
-        if (node == NULL)
-            return lmn_fail(err, LMN_E_INVALID, "column \"%.100s\" is not in the table", name);
-        lmn__arrow_child(given, name, &first);
-        if (first != i)
+        if (lmn__child_names_find(names, name) != i)
             return lmn_fail(err, LMN_E_INVALID, "column \"%.100s\" is there twice", name);
+        if (!known[i])
+            return lmn_fail(err, LMN_E_INVALID, "column \"%.100s\" is not in the table", name);
     }
     return LMN_OK;
 }
@@ -46,7 +54,7 @@ enum lmn_status lmn__conform_check_whole(const struct lmn__conform *conform, str
 
 static enum lmn_status select_columns(struct lmn__conform *conform,
                                       const struct lmn__schema *schema,
-                                      const struct ArrowSchema *given, bool partial,
+                                      const struct lmn__child_names *names, bool partial,
                                       struct lmn_error *err)
 {
     conform->column = lmn__arena_array(&conform->arena, schema->top_count, sizeof *conform->column);
@@ -55,9 +63,9 @@ static enum lmn_status select_columns(struct lmn__conform *conform,
     if (conform->column == NULL || conform->child == NULL || conform->array == NULL)
         return lmn__arena_fail(&conform->arena, "a list of columns", err);
     for (const struct lmn__node *node = schema->top; node != NULL; node = node->next) {
-        int64_t child;
+        int64_t child = lmn__child_names_find(names, node->name);
 
-        if (lmn__arrow_child(given, node->name, &child) != NULL) {
+        if (child >= 0) {
             conform->column[conform->column_count] = node;
             conform->child[conform->column_count++] = child;
         } else if (!node->field->nullable && conform->missing == NULL) {
@@ -69,8 +77,8 @@ static enum lmn_status select_columns(struct lmn__conform *conform,
     }
     if (conform->column_count == 0)
         return lmn_fail(err, LMN_E_INVALID,
-                        given->n_children != 0 ? "the rows have none of the table's columns"
-                                               : "the rows have no columns");
+                        names->schema->n_children != 0 ? "the rows have none of the table's columns"
+                                                       : "the rows have no columns");
     return partial ? LMN_OK : lmn__conform_check_whole(conform, err);
 }
 
@@ -117,6 +125,7 @@ enum lmn_status lmn__conform_init(struct lmn__conform *conform, struct lmn_env *
                                   const struct lmn__schema *schema, const struct ArrowSchema *given,
                                   bool partial, struct lmn_error *err)
 {
+    struct lmn__child_names names;
     enum lmn_status st;
 
     *conform = (struct lmn__conform){ .env = env };
@@ -125,9 +134,11 @@ enum lmn_status lmn__conform_init(struct lmn__conform *conform, struct lmn_env *
         st = lmn_fail(err, LMN_E_INVALID, "rows are a struct of columns, not of type \"%.40s\"",
                       given->format != NULL ? given->format : "");
     else
-        st = check_names(schema, given, err);
+        st = lmn__child_names_init(&names, given, &conform->arena, err);
     if (st == LMN_OK)
-        st = select_columns(conform, schema, given, partial, err);
+        st = check_names(conform, schema, &names, err);
+    if (st == LMN_OK)
+        st = select_columns(conform, schema, &names, partial, err);
     if (st == LMN_OK)
         st = lmn__fields_of_columns(conform->column, conform->column_count, &conform->arena,
                                     &conform->fields, err);

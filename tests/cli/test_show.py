@@ -1,10 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """`leman show`: Arrow IPC against pyarrow, CSV and JSON lines, and what people and programs see."""
 
+import bz2
 import csv
+import gzip
 import io
 import json
+import lzma
 import math
+import time
 from decimal import Decimal
 
 import leman as package
@@ -241,6 +245,8 @@ def test_csv_forms(leman):
     assert got.to_pydict() == {"a": ["1", "2\r"], " b": [" x", " .5"]}
     got = arrow_rows(leman, "-", stdin=b",b,\n0,1,2\n")
     assert got.to_pydict() == {"c0": [0], "b": [1], "c2": [2]}
+    got = arrow_rows(leman, "-", stdin=b",c0,c0_,,c2\n0,1,2,3,4\n")
+    assert got.to_pydict() == {"c0__": [0], "c0": [1], "c0_": [2], "c3": [3], "c2": [4]}
 
 
 @pytest.mark.parametrize(
@@ -266,6 +272,28 @@ def test_csv_value_that_does_not_fit(leman):
     data = "n,t\n" + "1,\n" * 10000 + "2,x\n"
     done = leman("show", "-", stdin=data.encode())
     fails(done, 2, "line 10002", 'field "t" of type null', '"x"')
+
+
+def test_csv_of_many_columns(leman):
+    """Names are not looked for among all others; it took 20 seconds."""
+    names = [f"column {i}" for i in range(60000)]
+    data = ",".join(names) + "\n" + ",".join("1" * 60000) + "\n"
+    start = time.monotonic()
+    assert arrow_rows(leman, "-", stdin=data.encode()).schema.names == names
+    rows = json.dumps(dict.fromkeys(names, 1)).encode()
+    assert arrow_rows(leman, "-", stdin=rows).schema.names == names
+    assert time.monotonic() - start < 10
+
+
+def test_compressed_text_is_refused_by_name(leman):
+    data = b"a,b\n1,2\n"
+    for name, compressed in {
+        "gzip": gzip.compress(data),
+        "bzip2": bz2.compress(data),
+        "xz": lzma.compress(data),
+    }.items():
+        fails(leman("show", "-", stdin=compressed), 2, f"compressed with {name}")
+    assert arrow_rows(leman, "-", stdin=b"BZh91AY&\n1\n").schema.names == ["BZh91AY&"]
 
 
 @given(
