@@ -65,20 +65,13 @@ static enum lmn_status shape_value(struct reading *r, struct lmn__shape *shape,
                                                   LMN__SHAPE_LIST,  LMN__SHAPE_STRUCT };
     enum lmn__json_kind kind;
     struct lmn__span text;
-    enum lmn__shape_kind what;
 
     if (!lmn__json_kind(r->json, &kind))
         return lmn__json_bad(r->json, err);
-    what = kinds[kind];
     if (kind < LMN__JSON_ARRAY && !lmn__json_scalar(r->json, &text))
         return lmn__json_bad(r->json, err);
-    if (kind == LMN__JSON_NUMBER) {
-        struct lmn__shape number = { 0 };
-
-        lmn__shape_join_text(&number, text);
-        what = number.kind == LMN__SHAPE_INT ? LMN__SHAPE_INT : LMN__SHAPE_FLOAT;
-    }
-    if (!lmn__shape_join(shape, what))
+    if (!(kind == LMN__JSON_NUMBER ? lmn__shape_join_number(shape, text)
+                                   : lmn__shape_join(shape, kinds[kind])))
         return lmn_fail(err, LMN_E_INVALID,
                         "field \"%.100s\" holds lists or objects in some rows and other values in "
                         "others: give a schema",

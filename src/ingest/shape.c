@@ -43,19 +43,57 @@ static void join_moment(struct lmn__shape *shape, const struct lmn__moment *mome
     shape->nanos = shape->nanos || moment->digits > MICRO_DIGITS;
 }
 
+/* Note an integer of 64 bits. False: the text is none. */
+static bool note_integer(struct lmn__shape *shape, struct lmn__span text)
+{
+    uint64_t large;
+    int64_t integer;
+
+    if (lmn__text_int(text, &integer))
+        shape->negative |= integer < 0;
+    else if (lmn__text_uint(text, &large))
+        shape->large = true;
+    else
+        return false;
+    return true;
+}
+
+bool lmn__shape_join_number(struct lmn__shape *shape, struct lmn__span text)
+{
+    bool fits = note_integer(shape, text) && !(shape->negative && shape->large);
+
+    return lmn__shape_join(shape, fits ? LMN__SHAPE_INT : LMN__SHAPE_FLOAT);
+}
+
+/* A number of CSV that is no integer; an integer of too many digits would lose some as a float. */
+static void join_float(struct lmn__shape *shape, struct lmn__span text)
+{
+    bool whole = true;
+
+    for (size_t i = 0; i < text.len; i++)
+        whole = whole && (text.data[i] == '-' || (text.data[i] >= '0' && text.data[i] <= '9'));
+    (void)lmn__shape_join(shape, whole || shape->large ? LMN__SHAPE_TEXT : LMN__SHAPE_FLOAT);
+}
+
+static void join_integer(struct lmn__shape *shape)
+{
+    bool lost = shape->large && (shape->negative || shape->kind == LMN__SHAPE_FLOAT);
+
+    (void)lmn__shape_join(shape, lost ? LMN__SHAPE_TEXT : LMN__SHAPE_INT);
+}
+
 void lmn__shape_join_text(struct lmn__shape *shape, struct lmn__span text)
 {
     struct lmn__moment moment;
     double real;
-    int64_t integer;
     int32_t days;
     bool flag;
 
     if (shape->kind == LMN__SHAPE_TEXT)
         return;
     text = lmn__text_trim(text);
-    if (lmn__text_int(text, &integer)) {
-        (void)lmn__shape_join(shape, LMN__SHAPE_INT);
+    if (note_integer(shape, text)) {
+        join_integer(shape);
     } else if (lmn__text_moment(text, &moment)) {
         join_moment(shape, &moment);
     } else if (lmn__text_date(text, &days)) {
@@ -65,12 +103,7 @@ void lmn__shape_join_text(struct lmn__shape *shape, struct lmn__span text)
     } else if (lmn__text_bool(text, &flag)) {
         (void)lmn__shape_join(shape, LMN__SHAPE_BOOL);
     } else if (lmn__text_float(text, &real)) {
-        /* An integer that is too large for 64 bits would lose digits. */
-        bool whole = true;
-
-        for (size_t i = 0; i < text.len; i++)
-            whole = whole && (text.data[i] == '-' || (text.data[i] >= '0' && text.data[i] <= '9'));
-        (void)lmn__shape_join(shape, whole ? LMN__SHAPE_TEXT : LMN__SHAPE_FLOAT);
+        join_float(shape, text);
     } else {
         (void)lmn__shape_join(shape, LMN__SHAPE_TEXT);
     }
@@ -147,7 +180,8 @@ static int set_type(const struct lmn__shape *shape, struct ArrowSchema *schema)
     case LMN__SHAPE_BOOL:
         return ArrowSchemaSetType(schema, NANOARROW_TYPE_BOOL);
     case LMN__SHAPE_INT:
-        return ArrowSchemaSetType(schema, NANOARROW_TYPE_INT64);
+        return ArrowSchemaSetType(schema,
+                                  shape->large ? NANOARROW_TYPE_UINT64 : NANOARROW_TYPE_INT64);
     case LMN__SHAPE_FLOAT:
         return ArrowSchemaSetType(schema, NANOARROW_TYPE_DOUBLE);
     case LMN__SHAPE_DATE:

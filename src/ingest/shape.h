@@ -3,7 +3,8 @@
  * shape.h - the type that the first rows of a text file have, value by value.
  *
  * A shape starts as null and widens: integers become floats, dates become timestamps, scalars
- * that have nothing in common become text. Lists and structs join only with their like.
+ * that have nothing in common become text. Lists and structs join only with their like. Integers
+ * are int64, or uint64 where none is negative and one is too large for that.
  */
 #ifndef LMN_INGEST_SHAPE_H
 #define LMN_INGEST_SHAPE_H
@@ -29,6 +30,8 @@ enum lmn__shape_kind {
 
 struct lmn__shape {
     enum lmn__shape_kind kind;
+    bool negative;              /* there was an integer below 0 */
+    bool large;                 /* there was one beyond int64 */
     bool zoned;                 /* TIMESTAMP: in UTC */
     bool nanos;                 /* TIMESTAMP: finer than microseconds */
     const char *name;           /* in its struct */
@@ -45,8 +48,11 @@ struct lmn__shape {
 /* Widen `shape` by a value of this kind. False: one is nested, the other is something else. */
 bool lmn__shape_join(struct lmn__shape *shape, enum lmn__shape_kind kind);
 
-/* Widen `shape` by what `text` reads as. */
+/* Widen `shape` by what `text` reads as. Digits are never lost: such numbers are text. */
 void lmn__shape_join_text(struct lmn__shape *shape, struct lmn__span text);
+
+/* Widen `shape` by a number; those that are no integers of 64 bits are floats. False as above. */
+bool lmn__shape_join_number(struct lmn__shape *shape, struct lmn__span text);
 
 /* A new field at the end of a struct, or the item of a list; NULL when there is no memory. */
 struct lmn__shape *lmn__shape_add(struct lmn__shape *shape, struct lmn__arena *arena,

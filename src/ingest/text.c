@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { FLOAT_TEXT_MAX = 400, EXACT_POWER_MAX = 22 };
+enum { FLOAT_TEXT_MAX = 400, EXACT_POWER_MAX = 22, DECIMAL_DIGITS_MAX = 38 };
 
 static bool is_digit(uint8_t c)
 {
@@ -202,30 +202,46 @@ bool lmn__text_float(struct lmn__span text, double *value_out)
     return true;
 }
 
-bool lmn__text_decimal(struct lmn__span text, int32_t precision, int32_t scale, __int128 *value_out)
+/*
+ * The digits of a number in front of its exponent, as one integer without the zeros at its end,
+ * which are counted. False when there are too many.
+ */
+static bool decimal_digits(struct lmn__span text, unsigned __int128 *value_out, int64_t *count_out,
+                           int64_t *zeros_out)
 {
-    unsigned __int128 value = 0;
-    struct decimal decimal;
-    int32_t digits = 0, behind = 0;
-    bool fraction = false;
-
-    if (scale < 0 || !decimal_scan(text, &decimal))
-        return false;
-    for (size_t i = decimal.negative; i < text.len || behind < scale; i++) {
-        bool inside = i < text.len;
-
-        if (inside && text.data[i] == '.') {
-            fraction = true;
+    *value_out = 0;
+    *count_out = *zeros_out = 0;
+    for (size_t i = 0; i < text.len && text.data[i] != 'e' && text.data[i] != 'E'; i++) {
+        if (!is_digit(text.data[i]))
+            continue;
+        if (text.data[i] == '0') {
+            *zeros_out += *value_out != 0;
             continue;
         }
-        if (inside && !is_digit(text.data[i])) /* an exponent */
+        *count_out += *zeros_out + 1;
+        if (*count_out > DECIMAL_DIGITS_MAX)
             return false;
-        value = value * 10 + (inside ? (unsigned)(text.data[i] - '0') : 0);
-        behind += fraction || !inside;
-        digits += value != 0;
-        if (digits > precision || behind > scale)
-            return false;
+        for (; *zeros_out > 0; --*zeros_out)
+            *value_out *= 10;
+        *value_out = *value_out * 10 + (unsigned)(text.data[i] - '0');
     }
+    return true;
+}
+
+bool lmn__text_decimal(struct lmn__span text, int32_t precision, int32_t scale, __int128 *value_out)
+{
+    unsigned __int128 value;
+    struct decimal decimal;
+    int64_t digits, zeros;
+
+    if (scale < 0 || !decimal_scan(text, &decimal) ||
+        !decimal_digits(text, &value, &digits, &zeros))
+        return false;
+    zeros += decimal.exponent + scale;
+    if (value != 0 && (zeros < 0 || digits + zeros > precision))
+        return false;
+    for (; value != 0 && zeros > 0; zeros--)
+        value *= 10;
     *value_out = decimal.negative ? -(__int128)value : (__int128)value;
     return true;
 }

@@ -46,8 +46,8 @@ bool lmn__text_moment(struct lmn__span text, struct lmn__moment *moment_out);
 bool lmn__text_time(struct lmn__span text, int64_t *nanos_out);
 
 /*
- * A decimal number as an integer of `scale` digits behind the point. False when it has more
- * digits behind the point, or more than `precision` digits; that is at most 38.
+ * A decimal number, also with an exponent, as an integer of `scale` digits behind the point. False
+ * when it has more digits there, zeros not counted, or more than `precision` digits, at most 38.
  */
 bool lmn__text_decimal(struct lmn__span text, int32_t precision, int32_t scale,
                        __int128 *value_out);

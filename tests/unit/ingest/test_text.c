@@ -167,7 +167,17 @@ static void test_text__decimals(void **state)
     CHECK(lmn__text_decimal(span("123"), 5, 2, &value) && value == 12300);
     CHECK(!lmn__text_decimal(span("1234"), 5, 2, &value));
     CHECK(!lmn__text_decimal(span("0.123"), 5, 2, &value));
-    CHECK(!lmn__text_decimal(span("1e2"), 5, 2, &value));
+    CHECK(lmn__text_decimal(span("1e2"), 5, 2, &value) && value == 10000);
+    CHECK(lmn__text_decimal(span("-1.25e1"), 5, 2, &value) && value == -1250);
+    CHECK(lmn__text_decimal(span("1250e-3"), 5, 2, &value) && value == 125);
+    CHECK(lmn__text_decimal(span("1.50000"), 2, 1, &value) && value == 15);
+    CHECK(lmn__text_decimal(span("0e99999"), 5, 2, &value) && value == 0);
+    CHECK(lmn__text_decimal(span("0.000"), 1, 0, &value) && value == 0);
+    CHECK(!lmn__text_decimal(span("1e3"), 5, 2, &value));
+    CHECK(!lmn__text_decimal(span("1e-3"), 5, 2, &value));
+    CHECK(!lmn__text_decimal(span("1e99999"), 38, 0, &value));
+    CHECK(!lmn__text_decimal(span("1e-99999"), 38, 38, &value));
+    CHECK(!lmn__text_decimal(span("12e"), 5, 2, &value));
     CHECK(lmn__text_decimal(span("99999999999999999999999999999999999999"), 38, 0, &value));
     CHECK(!lmn__text_decimal(span("999999999999999999999999999999999999999"), 38, 0, &value));
 }
