@@ -18,6 +18,7 @@ struct maker {
     struct lmn__pb_schema_field *field;
     uint32_t count;
     int32_t next_id;
+    bool too_deep; /* a column nests deeper than files can hold */
 };
 
 /* What surrounds a field. */
@@ -163,7 +164,7 @@ static enum lmn_status needs_later_version(const char *what, struct lmn_error *e
 }
 
 /* Combinations that have a name but no place in the files. */
-static enum lmn_status check_place(const struct maker *maker, const struct ArrowSchema *schema,
+static enum lmn_status check_place(struct maker *maker, const struct ArrowSchema *schema,
                                    const struct place *place, struct lmn_error *err)
 {
     bool map = strcmp(schema->format, "+m") == 0;
@@ -171,8 +172,10 @@ static enum lmn_status check_place(const struct maker *maker, const struct Arrow
     bool fixed_structs = strncmp(schema->format, "+w:", 3) == 0 &&
                          strcmp(schema->children[0]->format, "+s") == 0;
 
-    if (place->depth + 2 >= LMN__NODE_DEPTH_MAX)
-        return lmn_fail(err, LMN_E_UNSUPPORTED, "types nest deeper than %d", LMN__NODE_DEPTH_MAX);
+    maker->too_deep = place->depth + 2 >= LMN__NODE_DEPTH_MAX;
+    if (maker->too_deep)
+        return lmn_fail(err, LMN_E_UNSUPPORTED, "types nest deeper than %d",
+                        LMN__NODE_DEPTH_MAX - 2);
     if (map && maker->minor < 2)
         return needs_later_version("maps", err);
     if (fixed_structs && maker->minor < 2)
@@ -301,6 +304,15 @@ static enum lmn_status make_children(struct maker *maker, const struct ArrowSche
     return st;
 }
 
+/* Say where in a column it failed; of one that is too deep its own name says enough. */
+static enum lmn_status failed(const struct maker *maker, const char *name,
+                              const struct place *place, enum lmn_status st, struct lmn_error *err)
+{
+    if (!maker->too_deep)
+        return lmn__fail_within(err, st, "field \"%.100s\"", name);
+    return place->depth == 0 ? lmn__fail_within(err, st, "column \"%.100s\"", name) : st;
+}
+
 static enum lmn_status make_field(struct maker *maker, const struct ArrowSchema *schema,
                                   struct place place, struct lmn_error *err)
 {
@@ -310,7 +322,7 @@ static enum lmn_status make_field(struct maker *maker, const struct ArrowSchema 
     enum lmn_status st = check_place(maker, schema, &place, err);
 
     if (st != LMN_OK)
-        return lmn__fail_within(err, st, "field \"%.100s\"", name);
+        return failed(maker, name, &place, st, err);
     copy = lmn__arena_strndup(maker->arena, name, strlen(name));
     if (copy == NULL)
         return lmn__arena_fail(maker->arena, "a schema", err);
@@ -326,7 +338,7 @@ static enum lmn_status make_field(struct maker *maker, const struct ArrowSchema 
         st = add_blob(maker, field, err);
     if (st == LMN_OK)
         st = make_children(maker, schema, field->id, place, err);
-    return st == LMN_OK ? st : lmn__fail_within(err, st, "field \"%.100s\"", name);
+    return st == LMN_OK ? st : failed(maker, name, &place, st, err);
 }
 
 enum lmn_status lmn__schema_from_arrow(const struct ArrowSchema *schema, uint32_t minor,

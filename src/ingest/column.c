@@ -2,6 +2,7 @@
 #include "ingest/column.h"
 
 #include <math.h>
+#include <stdlib.h>
 
 #include <nanoarrow/nanoarrow.h>
 
@@ -430,4 +431,51 @@ enum lmn_status lmn__column_close(struct lmn__column *column, uint64_t items, st
                         column->name, column->builder->layout->dimension,
                         (unsigned long long)items);
     return LMN_OK;
+}
+
+/* Value i of a column of texts, or of one whose values, or indices, have all the same size. */
+static struct lmn__span value_at(const struct lmn__column *column, uint64_t i)
+{
+    const struct lmn__builder *builder = column->builder;
+    uint32_t width = builder->layout->bits / 8;
+    uint64_t from, to;
+
+    if (builder->layout->kind != LMN__LAYOUT_VARIABLE)
+        return (struct lmn__span){ builder->values.data + i * width, width };
+    from = lmn__load_uint(builder->offsets.data + i * width, width);
+    to = lmn__load_uint(builder->offsets.data + (i + 1) * width, width);
+    return (struct lmn__span){ builder->values.data + from, to - from };
+}
+
+static int compare_values(const void *a, const void *b)
+{
+    const struct lmn__span *x = a, *y = b;
+    size_t len = x->len < y->len ? x->len : y->len;
+    int order = len != 0 ? memcmp(x->data, y->data, len) : 0;
+
+    return order != 0 ? order : (x->len > y->len) - (x->len < y->len);
+}
+
+enum lmn_status lmn__column_check_keys(const struct lmn__column *map, uint64_t from,
+                                       struct lmn_error *err)
+{
+    const struct lmn__column *key = &map->child[0].child[0];
+    uint64_t count = key->builder->length - from;
+    struct lmn__span *value;
+    enum lmn_status st = LMN_OK;
+
+    if (count < 2 || key->builder->layout->bits < 8) /* no key, or true and false */
+        return LMN_OK;
+    value = lmn__calloc(key->builder->env, count, sizeof *value);
+    if (value == NULL)
+        return lmn__no_memory(err, "the keys of a map", count * sizeof *value);
+    for (uint64_t i = 0; i < count; i++)
+        value[i] = value_at(key, from + i);
+    qsort(value, count, sizeof *value, compare_values);
+    for (uint64_t i = 1; st == LMN_OK && i < count; i++) {
+        if (compare_values(&value[i - 1], &value[i]) == 0)
+            st = lmn_fail(err, LMN_E_INVALID, "field \"%.100s\" has a key twice", map->name);
+    }
+    lmn__free(key->builder->env, value);
+    return st;
 }

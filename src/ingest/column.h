@@ -76,6 +76,14 @@ LMN_MUST_USE enum lmn_status lmn__column_add_bytes(struct lmn__column *column, s
 /* What a message about a value that does not fit ends with: a schema helps where none was given. */
 const char *lmn__column_advice(const struct lmn__column *column);
 
+/*
+ * Have the entries of a map, from number `from` on, keys of their own?
+ *
+ * LMN_E_INVALID  two have the same
+ */
+LMN_MUST_USE enum lmn_status lmn__column_check_keys(const struct lmn__column *map, uint64_t from,
+                                                    struct lmn_error *err);
+
 /* Start a list or a struct; the caller appends to its children, and then ends a fixed list. */
 LMN_MUST_USE enum lmn_status lmn__column_open(struct lmn__column *column, struct lmn_error *err);
 LMN_MUST_USE enum lmn_status lmn__column_close(struct lmn__column *column, uint64_t items,

@@ -12,7 +12,6 @@
 #include <stdio.h>
 
 #include "base/error.h"
-#include "base/utf8.h"
 #include "ingest/reader.h"
 #include "ingest/shape.h"
 
@@ -210,11 +209,9 @@ static enum lmn_status next_record(struct csv *csv, size_t *at, bool *more_out,
             lmn__window_advance(window, cursor.at, cursor.lines);
         if (csv->field_count == 1 && csv->text.len == 0 && !field_at(csv, 0)->quoted)
             continue;
-        if (!lmn__utf8_valid((struct lmn__span){
-                csv->text.len != 0 ? csv->text.data : (const uint8_t *)"", csv->text.len }))
-            return lmn_fail(err, LMN_E_INVALID, "the text is not UTF-8");
-        *more_out = true;
-        return LMN_OK;
+        st = lmn__text_check((struct lmn__span){ csv->text.data, csv->text.len }, err);
+        *more_out = st == LMN_OK;
+        return st;
     }
 }
 

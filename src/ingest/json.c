@@ -251,7 +251,7 @@ bool lmn__json_scalar(struct lmn__json *json, struct lmn__span *text_out)
 bool lmn__json_enter(struct lmn__json *json)
 {
     if (json->depth == LMN__JSON_DEPTH_MAX)
-        return fail(json, "lists and objects nest too deep");
+        return fail(json, "lists and objects nest deeper than 58");
     json->depth++;
     json->at++;
     return true;
@@ -288,6 +288,8 @@ bool lmn__json_name(struct lmn__json *json, struct lmn__span *name_out)
         return fail(json, "a name that is not a string");
     if (!take_string(json, name_out))
         return false;
+    if (memchr(name_out->data, '\0', name_out->len) != NULL)
+        return fail(json, "a name with a NUL character");
     skip_space(json);
     if (next(json) != ':')
         return fail(json, "no colon behind a name");

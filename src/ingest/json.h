@@ -10,7 +10,7 @@
 
 #include "base/buf.h"
 
-enum { LMN__JSON_DEPTH_MAX = 64 };
+enum { LMN__JSON_DEPTH_MAX = 58 }; /* a column of a Lance file nests as deep */
 
 enum lmn__json_kind {
     LMN__JSON_NULL,

@@ -122,7 +122,7 @@ static bool kind_fits(const struct lmn__column *column, enum lmn__json_kind kind
     }
 }
 
-static const char *kind_name(enum lmn__json_kind kind)
+const char *lmn__json_kind_name(enum lmn__json_kind kind)
 {
     static const char *const names[] = { "null",     "a boolean", "a number",
                                          "a string", "a list",    "an object" };
@@ -134,7 +134,8 @@ static enum lmn_status wrong_kind(const struct lmn__column *column, enum lmn__js
                                   struct lmn_error *err)
 {
     return lmn_fail(err, LMN_E_INVALID, "field \"%.100s\" of type %s has no place for %s%s",
-                    column->name, column->type, kind_name(kind), lmn__column_advice(column));
+                    column->name, column->type, lmn__json_kind_name(kind),
+                    lmn__column_advice(column));
 }
 
 static enum lmn_status fill_value(struct reading *r, struct lmn__column *column,
@@ -180,6 +181,8 @@ static enum lmn_status fill_entry(struct reading *r, struct lmn__column *entry,
 static enum lmn_status fill_map(struct reading *r, struct lmn__column *column,
                                 struct lmn_error *err)
 {
+    struct lmn__column *entry = &column->child[0];
+    uint64_t from = entry->builder->length;
     bool more, first = true;
     enum lmn_status st = lmn__column_open(column, err);
 
@@ -189,9 +192,9 @@ static enum lmn_status fill_map(struct reading *r, struct lmn__column *column,
         return lmn__json_bad(r->json, err);
     while (lmn__json_item(r->json, LMN__JSON_OBJECT, first, &more)) {
         if (!more)
-            return LMN_OK;
+            return lmn__column_check_keys(column, from, err);
         first = false;
-        st = fill_entry(r, &column->child[0], err);
+        st = fill_entry(r, entry, err);
         if (st != LMN_OK)
             return st;
     }

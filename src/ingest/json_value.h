@@ -14,6 +14,9 @@
 /* The status and message of a text that the reader could not follow. */
 enum lmn_status lmn__json_bad(const struct lmn__json *json, struct lmn_error *err);
 
+/* How messages call a kind: "a list". */
+const char *lmn__json_kind_name(enum lmn__json_kind kind);
+
 /* LMN_E_INVALID when the next value is no object. */
 LMN_MUST_USE enum lmn_status lmn__json_check_object(struct lmn__json *json, struct lmn_error *err);
 

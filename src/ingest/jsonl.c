@@ -4,7 +4,6 @@
  * look at what they say; empty ones are passed over.
  */
 #include "base/error.h"
-#include "base/utf8.h"
 #include "ingest/json.h"
 #include "ingest/json_value.h"
 #include "ingest/reader.h"
@@ -32,6 +31,7 @@ static enum lmn_status next_line(struct jsonl *jsonl, size_t *at, bool *more_out
         const uint8_t *end = memchr(bytes.data + from, '\n', bytes.len - from);
         enum lmn_status st;
 
+        jsonl->reader.line = window->line + jsonl->sample_lines;
         if (end == NULL && !window->ended) {
             st = lmn__window_more(window, err);
             if (st != LMN_OK)
@@ -40,7 +40,6 @@ static enum lmn_status next_line(struct jsonl *jsonl, size_t *at, bool *more_out
         }
         if (from == bytes.len)
             return LMN_OK;
-        jsonl->reader.line = window->line + jsonl->sample_lines;
         len = end != NULL ? (size_t)(end - bytes.data) - from : bytes.len - from;
         if (at != NULL) {
             *at = from + len + (end != NULL);
@@ -51,12 +50,34 @@ static enum lmn_status next_line(struct jsonl *jsonl, size_t *at, bool *more_out
         lmn__json_start(&jsonl->json, (struct lmn__span){ bytes.data + from, len });
         if (lmn__json_end(&jsonl->json))
             continue;
-        if (!lmn__utf8_valid(jsonl->json.text))
-            return lmn_fail(err, LMN_E_INVALID, "the text is not UTF-8");
         lmn__json_start(&jsonl->json, jsonl->json.text);
-        *more_out = true;
-        return LMN_OK;
+        st = lmn__text_check(jsonl->json.text, err);
+        *more_out = st == LMN_OK;
+        return st;
     }
+}
+
+/* Files of one array, and objects over several lines, are JSON of another kind. */
+static enum lmn_status check_line(struct jsonl *jsonl, struct lmn_error *err)
+{
+    enum lmn__json_kind kind;
+
+    if (lmn__json_kind(&jsonl->json, &kind) && kind != LMN__JSON_OBJECT)
+        return lmn_fail(err, LMN_E_INVALID, "this is %s; one JSON object per line is wanted",
+                        lmn__json_kind_name(kind));
+    return LMN_OK;
+}
+
+/* What is wrong with a line that was read to its end, but for an object that goes on behind it. */
+static enum lmn_status explain(const struct jsonl *jsonl, enum lmn_status st, struct lmn_error *err)
+{
+    const struct lmn__json *json = &jsonl->json;
+
+    if (st != LMN_E_INVALID || json->problem == NULL || json->at < json->text.len)
+        return st;
+    return lmn_fail(err, st,
+                    "the object does not end where the line does; one whole JSON object per line "
+                    "is wanted");
 }
 
 static enum lmn_status jsonl_sample(struct lmn__text_reader *reader, struct lmn_error *err)
@@ -74,9 +95,9 @@ static enum lmn_status jsonl_sample(struct lmn__text_reader *reader, struct lmn_
         if (st == LMN_OK && !more)
             break;
         if (st == LMN_OK)
-            st = lmn__json_check_object(&jsonl->json, err);
+            st = check_line(jsonl, err);
         if (st == LMN_OK)
-            st = lmn__json_shape(&jsonl->json, &reader->arena, &shape, err);
+            st = explain(jsonl, lmn__json_shape(&jsonl->json, &reader->arena, &shape, err), err);
         if (st == LMN_E_INVALID && reader->bad != LMN_BAD_FAIL)
             continue; /* it is told by the row itself, when it comes */
         if (st != LMN_OK)
@@ -94,14 +115,14 @@ static enum lmn_status jsonl_row(struct lmn__text_reader *reader, bool *more_out
 
     if (st != LMN_OK || !*more_out)
         return st;
-    st = lmn__json_check_object(&jsonl->json, err);
+    st = check_line(jsonl, err);
     if (st == LMN_OK)
         st = lmn__json_fill(&jsonl->json, reader->column,
                             reader->schema_given ? LMN__JSON_EXTRA_PASSED : LMN__JSON_EXTRA_BAD,
                             err);
     if (st == LMN_OK && !lmn__json_end(&jsonl->json))
         st = lmn__json_bad(&jsonl->json, err);
-    return st;
+    return explain(jsonl, st, err);
 }
 
 static void jsonl_deinit(struct lmn__text_reader *reader)

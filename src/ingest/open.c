@@ -21,6 +21,13 @@ static bool starts_with(struct lmn__span bytes, const char *start, size_t len)
     return bytes.len >= len && memcmp(bytes.data, start, len) == 0;
 }
 
+/* "BZh", the size of blocks, and the first one; text may start with the letters, too. */
+static bool is_bzip2(struct lmn__span start)
+{
+    return starts_with(start, "BZh", 3) && start.len >= 10 &&
+           memcmp(start.data + 4, "\x31\x41\x59\x26\x53\x59", 6) == 0;
+}
+
 /* Formats that are known well enough to be refused by name. */
 static enum lmn_status refuse_known(struct lmn__span start, const char *path, struct lmn_error *err)
 {
@@ -31,13 +38,21 @@ static enum lmn_status refuse_known(struct lmn__span start, const char *path, st
     } known[] = { { "PAR1", 4, "Parquet" },
                   { "FEA1", 4, "Feather of version 1" },
                   { "\x1f\x8b", 2, "compressed with gzip" },
-                  { "\x28\xb5\x2f\xfd", 4, "compressed with zstd" } };
+                  { "\x28\xb5\x2f\xfd", 4, "compressed with zstd" },
+                  { "\xfd"
+                    "7zXZ\0",
+                    6, "compressed with xz" },
+                  { "\x04\x22\x4d\x18", 4, "compressed with lz4" },
+                  { "PK\x03\x04", 4, "a zip archive" } };
 
     for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
         if (starts_with(start, known[i].start, known[i].len))
             return lmn_fail(err, LMN_E_UNSUPPORTED, "%.200s is %s, which is not read here", path,
                             known[i].what);
     }
+    if (is_bzip2(start))
+        return lmn_fail(err, LMN_E_UNSUPPORTED,
+                        "%.200s is compressed with bzip2, which is not read here", path);
     return LMN_OK;
 }
 

@@ -5,12 +5,23 @@
 
 #include "arrow/cut.h"
 #include "base/error.h"
+#include "base/utf8.h"
 
 enum {
     BATCH_ROWS_DEFAULT = 8192,
     BATCH_BYTES_MAX = 32 << 20, /* of text, about */
     SAMPLE_ROWS_DEFAULT = 10000
 };
+
+enum lmn_status lmn__text_check(struct lmn__span text, struct lmn_error *err)
+{
+    if (text.len == 0 || lmn__utf8_valid(text))
+        return LMN_OK;
+    return lmn_fail(err, LMN_E_INVALID,
+                    memchr(text.data, '\0', text.len) != NULL
+                        ? "the text has a NUL byte; files of text are read in UTF-8"
+                        : "the text is not UTF-8");
+}
 
 /* Where in the file the window begins. */
 static uint64_t place_of(const struct lmn__text_reader *reader)

@@ -58,6 +58,9 @@ LMN_MUST_USE enum lmn_status lmn__text_reader_open(
                                const struct lmn_ingest_options *options, struct lmn_error *err),
     struct ArrowArrayStream *stream_out, struct lmn_error *err);
 
+/* LMN_E_INVALID when bytes of a file are no text in UTF-8, or hold a NUL. */
+LMN_MUST_USE enum lmn_status lmn__text_check(struct lmn__span text, struct lmn_error *err);
+
 /* The formats; `source` moves, also on failure. */
 LMN_MUST_USE enum lmn_status lmn__csv_open(struct lmn_env *env, struct lmn__source *source,
                                            const struct lmn_ingest_options *options,

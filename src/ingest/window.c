@@ -36,9 +36,7 @@ enum lmn_status lmn__window_more(struct lmn__window *window, struct lmn_error *e
     buf->len = left;
     window->start = 0;
     if (left >= RECORD_BYTES_MAX)
-        return lmn_fail(err, LMN_E_INVALID, "%.200s: line %llu: a record of more than %d MiB",
-                        window->source.name, (unsigned long long)window->line,
-                        RECORD_BYTES_MAX >> 20);
+        return lmn_fail(err, LMN_E_INVALID, "a record of more than %d MiB", RECORD_BYTES_MAX >> 20);
     want = lmn__min_u64(want, buf->len_max - left);
     if (!lmn__buf_reserve(buf, want))
         return lmn__no_memory(err, "a text file", left + want);

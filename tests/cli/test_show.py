@@ -262,7 +262,9 @@ def test_csv_forms(leman):
         (b'a\n"x\n', ["line 2", "not closed"]),
         (b'a\n\n"x"y\n', ["line 3", "closing quote"]),
         (b"a,a\n1,2\n", ["two columns", '"a"']),
-        (b"a\n\xff\n", ["line 2", "UTF-8"]),
+        (b"a\n\xff\n", ["line 2", "the text is not UTF-8"]),
+        (b"a\nx\0y\n", ["line 2", "a NUL byte"]),
+        ("a\n1\n".encode("utf-16-le"), ["line 1", "a NUL byte"]),
         (b"", ["empty"]),
     ],
 )
@@ -351,7 +353,13 @@ def test_jsonl_types(leman, lines, kind):
     "data, parts",
     [
         ('{"a":1}\n{"a":1,}\n', ["line 2", "comma"]),
-        ('{"a":1}\n\n[1]\n', ["line 3", "not a JSON object"]),
+        ('{"a":1}\n\n[1]\n', ["line 3", "a list", "one JSON object per line is wanted"]),
+        ('[\n{"a":1}\n]\n', ["line 1", "a list", "one JSON object per line is wanted"]),
+        ('{\n  "a":1\n}\n', ["line 1", "does not end", "one whole JSON object per line"]),
+        ('{"a":1}\n{"a":\r\n1}\n', ["line 2", "does not end", "one whole JSON object per line"]),
+        ("7\n", ["line 1", "a number", "one JSON object per line is wanted"]),
+        ('{"a\\u0000b":1}\n', ["line 1", "a name with a NUL character"]),
+        ('{"a":"x\0y"}\n', ["line 1", "a NUL byte"]),
         ('{"a":01}\n', ["line 1"]),
         ('{"a":NaN}\n', ["line 1"]),
         ('{"a":"\\ud800"}\n', ["surrogate"]),
@@ -361,7 +369,7 @@ def test_jsonl_types(leman, lines, kind):
         ('{"a":[1}\n', ["line 1"]),
         ('{"a":1,"a":2}\n', ["twice"]),
         ('{"a":1}\n{"a":[]}\n', ["line 2", '"a"', "schema"]),
-        ('{"a":' + "[" * 100 + "]" * 100 + "}\n", ["deep"]),
+        ('{"a":' + "[" * 100 + "]" * 100 + "}\n", ["line 1", "nest deeper than 58"]),
     ],
 )
 def test_jsonl_refuses(leman, data, parts):

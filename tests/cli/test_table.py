@@ -613,6 +613,58 @@ def test_create__maps_and_dictionaries(leman, tmp_path):
     assert not (tmp_path / "v").exists()
 
 
+def test_create__keys_of_a_map_are_there_once(leman, tmp_path):
+    file = tmp_path / "rows.jsonl"
+    for key, text in {
+        "string": '{"m": {"a": 1, "b": 2, "a": 3}}',
+        "dictionary<int8, string>": '{"m": {"a": 1, "b": 2, "a": 3}}',
+        "int64": '{"m": {"1": 1, "2": 2, "1.0": 3}}',
+    }.items():
+        file.write_text('{"m": {"1": 1}}\n{"m": {}}\n' + text + "\n")
+        made = ("create", tmp_path / "t", file, "--data-version", "2.2")
+        done = leman(*made, "--schema", f"m map<{key}, int64>")
+        fails(done, 2, "rows.jsonl: line 3", 'field "m" has a key twice')
+    rows = [{"m": {f"k{i}": i for i in range(n)}} for n in (1, 2, 500)]
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    ok(leman(*made, "--schema", "m map<string, int64>"))
+    stored = package.open(tmp_path / "t").to_arrow().column("m").to_pylist()
+    assert [dict(keys) for keys in stored] == [row["m"] for row in rows]
+
+
+@pytest.mark.parametrize("depth, code", [(58, 0), (59, 2)])
+def test_create__as_deep_as_a_table_takes(leman, tmp_path, depth, code):
+    file = tmp_path / "rows.jsonl"
+    for text in (
+        '{"a":' * depth + "1" + "}" * depth,
+        '{"a":' + "[" * (depth - 1) + "1" + "]" * (depth - 1) + "}",
+    ):
+        file.write_text(text + "\n")
+        done = leman("create", tmp_path / "t", file, "--overwrite")
+        if code == 0:
+            ok(done)
+            assert ok(leman("count", tmp_path / "t")) == "1\n"
+        else:
+            fails(done, 2, "rows.jsonl: line 1", "nest deeper than 58")
+
+
+def test_create__deep_types_are_told_by_their_column(leman, tmp_path):
+    schema = "a int64, b " + "list<" * 60 + "int64" + ">" * 60
+    text = fails(leman("create", tmp_path / "t", "--schema", schema), 2)
+    assert text == 'leman: column "b": types nest deeper than 58\n'
+
+
+def test_create__exact_decimals(leman, tmp_path):
+    file = tmp_path / "rows.jsonl"
+    file.write_text('{"d": 1e1}\n{"d": 1.25e-1}\n{"d": "3.140"}\n')
+    fails(
+        leman("create", tmp_path / "t", file, "--schema", "d decimal(5, 2)"), 2, "line 2", "1.25e-1"
+    )
+    file.write_text('{"d": 1e1}\n{"d": 125e-2}\n{"d": "3.140"}\n')
+    ok(leman("create", tmp_path / "t", file, "--schema", "d decimal(5, 2)"))
+    stored = package.open(tmp_path / "t").to_arrow().column("d").to_pylist()
+    assert [str(value) for value in stored] == ["10.00", "1.25", "3.14"]
+
+
 def test_create__dictionaries_of_a_text_file(leman, tmp_path):
     """More batches than one, each with values of its own."""
     file = tmp_path / "rows.csv"
