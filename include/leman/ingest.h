@@ -11,6 +11,7 @@
 #define LEMAN_INGEST_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include <leman/arrow_abi.h>
 #include <leman/env.h>
@@ -34,7 +35,8 @@ struct lmn_problem {
 
 typedef void (*lmn_problem_fn)(void *self, const struct lmn_problem *problem);
 
-/* A zeroed struct asks for the defaults. All pointers but `report` are borrowed for the call. */
+/* A zeroed struct asks for the defaults. Pointers, but those for functions, are borrowed for the
+ * call. */
 struct lmn_ingest_options {
     const char *format;               /* "arrow", "csv", "jsonl", "array_record"; NULL: told by
                                          content and name */
@@ -57,6 +59,13 @@ struct lmn_ingest_options {
     lmn_problem_fn report; /* told what was left out; may be NULL */
     void *report_self;
     void (*report_free)(void *self); /* called when the stream is released; may be NULL */
+    /*
+     * Told before each read of the file, and when a signal has interrupted one, how many bytes were
+     * read. False ends the call, or the stream, with LMN_E_CANCELLED. May be NULL; ArrayRecord
+     * files do not tell it.
+     */
+    bool (*progress)(void *self, uint64_t bytes);
+    void *progress_self;
 };
 
 /*
@@ -78,6 +87,7 @@ struct lmn_ingest_options {
  * LMN_E_INVALID      an unknown format, contradicting options, or a header that does not parse
  * LMN_E_CORRUPT      Arrow IPC that does not decode; from the stream: a string that is not UTF-8
  * LMN_E_UNSUPPORTED  Parquet, compressed text, and types that have no place here, by name
+ * LMN_E_CANCELLED    the progress function said so
  */
 LMN_API LMN_MUST_USE enum lmn_status lmn_ingest_open(struct lmn_env *env, const char *path,
                                                      const struct lmn_ingest_options *options,

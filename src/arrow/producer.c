@@ -18,6 +18,8 @@ static int status_errno(enum lmn_status status)
         return EBADMSG;
     case LMN_E_UNSUPPORTED:
         return ENOSYS;
+    case LMN_E_CANCELLED:
+        return ECANCELED;
     default:
         return EIO;
     }

@@ -136,6 +136,7 @@ static enum lmn_status open_format(struct lmn_env *env, const char *path,
 static bool passes_over(const struct lmn_ingest_options *options, enum lmn_status st)
 {
     return options->bad != LMN_BAD_FAIL && st != LMN_OK && st != LMN_E_NO_MEMORY &&
+           st != LMN_E_CANCELLED &&
            (options->schema != NULL ||
             (options->format != NULL && strcmp(options->format, "array_record") == 0));
 }
@@ -181,7 +182,7 @@ enum lmn_status lmn_ingest_open(struct lmn_env *env, const char *path,
     st = lmn__env_resolve(env, &env, err);
     if (st != LMN_OK)
         return st;
-    st = lmn__source_open(&source, env, path, err);
+    st = lmn__source_open_watched(&source, env, path, chosen.progress, chosen.progress_self, err);
     if (st == LMN_OK) {
         st = open_format(env, path, &chosen, &source, stream_out, err);
         lmn__source_close(&source); /* does nothing when it moved */

@@ -22,8 +22,23 @@ static enum lmn_status source_init(struct lmn__source *source, struct lmn_env *e
     return LMN_OK;
 }
 
+static enum lmn_status go_on(const struct lmn__source *source, uint64_t bytes,
+                             struct lmn_error *err)
+{
+    if (source->progress == NULL || source->progress(source->progress_self, bytes))
+        return LMN_OK;
+    return lmn_fail(err, LMN_E_CANCELLED, "%s: stopped before its end", source->name);
+}
+
 enum lmn_status lmn__source_open(struct lmn__source *source, struct lmn_env *env, const char *path,
                                  struct lmn_error *err)
+{
+    return lmn__source_open_watched(source, env, path, NULL, NULL, err);
+}
+
+enum lmn_status lmn__source_open_watched(struct lmn__source *source, struct lmn_env *env,
+                                         const char *path, lmn__source_progress_fn progress,
+                                         void *self, struct lmn_error *err)
 {
     bool standard = strcmp(path, "-") == 0;
     struct stat info;
@@ -31,20 +46,24 @@ enum lmn_status lmn__source_open(struct lmn__source *source, struct lmn_env *env
 
     if (st != LMN_OK)
         return st;
+    source->progress = progress;
+    source->progress_self = self;
     if (standard) {
         source->fd = STDIN_FILENO;
         return LMN_OK;
     }
-    do
-        source->fd = open(path, O_RDONLY | O_CLOEXEC);
-    while (source->fd < 0 && errno == EINTR);
+    do {
+        st = go_on(source, 0, err);
+        if (st == LMN_OK)
+            source->fd = open(path, O_RDONLY | O_CLOEXEC);
+    } while (st == LMN_OK && source->fd < 0 && errno == EINTR);
     source->owned = source->fd >= 0;
-    if (source->fd < 0)
+    if (st == LMN_OK && source->fd < 0)
         st = lmn_fail_os(err, errno == ENOENT || errno == ENOTDIR ? LMN_E_NOT_FOUND : LMN_E_IO,
                          errno, "cannot open %s", path);
-    else if (fstat(source->fd, &info) != 0)
+    else if (st == LMN_OK && fstat(source->fd, &info) != 0)
         st = lmn_fail_os(err, LMN_E_IO, errno, "cannot look at %s", path);
-    else if (S_ISDIR(info.st_mode))
+    else if (st == LMN_OK && S_ISDIR(info.st_mode))
         st = lmn_fail(err, LMN_E_INVALID, "%s is a directory", path);
     if (st != LMN_OK)
         lmn__source_close(source);
@@ -66,9 +85,12 @@ static enum lmn_status read_descriptor(struct lmn__source *source, uint8_t *data
                                        size_t *got_out, struct lmn_error *err)
 {
     while (*got_out < len) {
-        ssize_t got = read(source->fd, data + *got_out,
-                           lmn__min_u64(len - *got_out, TRANSFER_BYTES_MAX));
+        enum lmn_status st = go_on(source, source->position + *got_out, err);
+        ssize_t got;
 
+        if (st != LMN_OK)
+            return st;
+        got = read(source->fd, data + *got_out, lmn__min_u64(len - *got_out, TRANSFER_BYTES_MAX));
         if (got < 0 && errno == EINTR)
             continue;
         if (got < 0)

@@ -14,11 +14,19 @@
 
 enum { LMN__SOURCE_PEEK_MAX = 64 };
 
+/*
+ * Asked before a descriptor is read, and when a signal has interrupted that, with the bytes read so
+ * far. False ends the read.
+ */
+typedef bool (*lmn__source_progress_fn)(void *self, uint64_t bytes);
+
 struct lmn__source {
-    struct lmn_env *env; /* counted; NULL: closed */
-    char *name;          /* how messages call it */
-    int fd;              /* -1: the bytes are in memory */
-    bool owned;          /* fd is closed with the source */
+    struct lmn_env *env;              /* counted; NULL: closed */
+    char *name;                       /* how messages call it */
+    int fd;                           /* -1: the bytes are in memory */
+    bool owned;                       /* fd is closed with the source */
+    lmn__source_progress_fn progress; /* may be NULL */
+    void *progress_self;
     struct lmn__span left;
     uint64_t position;                  /* bytes read so far */
     uint8_t held[LMN__SOURCE_PEEK_MAX]; /* peeked at, still to be read */
@@ -34,12 +42,22 @@ struct lmn__source {
 LMN_MUST_USE enum lmn_status lmn__source_open(struct lmn__source *source, struct lmn_env *env,
                                               const char *path, struct lmn_error *err);
 
+/* The same, with one who may end it: LMN_E_CANCELLED, also of a pipe that waits for its writer. */
+LMN_MUST_USE enum lmn_status lmn__source_open_watched(struct lmn__source *source,
+                                                      struct lmn_env *env, const char *path,
+                                                      lmn__source_progress_fn progress, void *self,
+                                                      struct lmn_error *err);
+
 /* Read from bytes that stay where they are until the source is closed. */
 LMN_MUST_USE enum lmn_status lmn__source_open_memory(struct lmn__source *source,
                                                      struct lmn_env *env, const char *name,
                                                      struct lmn__span bytes, struct lmn_error *err);
 
-/* Read up to `len` bytes, fewer only at the end: *got_out is less than len there. */
+/*
+ * Read up to `len` bytes, fewer only at the end: *got_out is less than len there.
+ *
+ * LMN_E_CANCELLED  `progress` has ended it
+ */
 LMN_MUST_USE enum lmn_status lmn__source_read(struct lmn__source *source, void *data, size_t len,
                                               size_t *got_out, struct lmn_error *err);
 
