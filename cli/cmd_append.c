@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "table.h"
+#include "input.h"
 
 struct arguments {
     const char *path, *message;
@@ -38,18 +38,12 @@ static enum lmn_status append(const struct arguments *arguments, struct lmn_tabl
     struct lmn_write_options write = { .fragment_rows_max = arguments->rows.value,
                                        .fragment_bytes_max = arguments->bytes.value,
                                        .message = arguments->message };
-    struct ArrowArrayStream stream;
-    uint64_t before, after;
-    enum lmn_status st = lmn_table_count(table, NULL, &before, err);
+    static struct input input;
+    enum lmn_status st = input_open(&input, file, &arguments->source, table, err);
 
-    if (st == LMN_OK)
-        st = open_rows(file, &arguments->source, table, &stream, err);
-    if (st == LMN_OK)
-        st = lmn_table_append(table, &stream, &write, err);
-    if (st == LMN_OK)
-        st = lmn_table_count(table, NULL, &after, err);
-    return st == LMN_OK ? print_written(table, arguments->json, "appended", after - before, err)
-                        : st;
+    if (st == LMN_OK && !input.empty)
+        st = lmn_table_append(table, &input.stream, &write, err);
+    return st == LMN_OK ? print_written(table, arguments->json, "appended", input.rows, err) : st;
 }
 
 static int run(int argc, char **argv)

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <stdio.h>
+#include <string.h>
 
 #include "column_info.h"
+#include "input.h"
 #include "json.h"
+#include "output.h"
 #include "schema.h"
 #include "table.h"
 #include "value.h"
@@ -11,7 +14,7 @@
 enum { NAME_WIDTH = 32 };
 
 struct arguments {
-    const char *path, *version, *info, *join;
+    const char *path, *version, *info, *join, *schema;
     struct list add, drop, rename, widen, on;
     bool json;
     struct rows_options source;
@@ -26,6 +29,7 @@ static int parse(int argc, char **argv, struct arguments *arguments)
         { "widen", ARGUMENT_ITEMS, &arguments->widen },
         { "join", ARGUMENT_TEXT, &arguments->join },
         { "on", ARGUMENT_LIST, &arguments->on },
+        { "schema", ARGUMENT_TEXT, &arguments->schema },
         { "version", ARGUMENT_TEXT, &arguments->version },
         { "info", ARGUMENT_TEXT, &arguments->info },
         { "json", ARGUMENT_FLAG, &arguments->json },
@@ -47,6 +51,8 @@ static int parse(int argc, char **argv, struct arguments *arguments)
                      "several");
     if (arguments->on.count != 0 && arguments->join == NULL)
         return usage(&cmd_columns, "--on is the key of --join");
+    if (arguments->schema != NULL && arguments->join == NULL)
+        return usage(&cmd_columns, "--schema has the types of columns of --join");
     arguments->path = argv[rest];
     return EXIT_DONE;
 }
@@ -63,16 +69,58 @@ static enum lmn_status add(struct lmn_table *table, const struct list *list, str
     return lmn_table_add_columns(table, column, list->count, err);
 }
 
-/* Columns of a file, by key or, without one, in the order of the rows. */
+/* A column that was given a type has to be in the file. */
+static enum lmn_status check_given(const struct ArrowSchema *given, struct ArrowArrayStream *stream,
+                                   struct lmn_error *err)
+{
+    struct ArrowSchema there;
+    enum lmn_status st = LMN_OK;
+    int rc = stream->get_schema(stream, &there);
+
+    if (rc != 0)
+        return stream_failed(stream, rc, err);
+    for (int64_t i = 0; st == LMN_OK && i < given->n_children; i++) {
+        bool found = false;
+
+        for (int64_t k = 0; !found && k < there.n_children; k++)
+            found = strcmp(there.children[k]->name, given->children[i]->name) == 0;
+        if (!found)
+            st = lmn_fail(err, LMN_E_INVALID, "--schema: the file has no column \"%.100s\"",
+                          given->children[i]->name);
+    }
+    there.release(&there);
+    return st;
+}
+
+/*
+ * Columns of a file, by key or, without one, in the order of the rows. What the table has is of its
+ * types, and other columns of those that are given.
+ */
 static enum lmn_status join(struct lmn_table *table, const struct arguments *arguments,
                             struct lmn_error *err)
 {
-    struct ArrowArrayStream stream;
-    enum lmn_status st = open_rows(arguments->join, &arguments->source, NULL, &stream, err);
+    static struct input input;
+    struct rows_options source = arguments->source;
+    struct ArrowSchema given = { 0 };
+    enum lmn_status st = LMN_OK;
 
-    return st == LMN_OK ? lmn_table_join_columns(table, &stream, arguments->on.item,
-                                                 arguments->on.count, err)
-                        : st;
+    if (arguments->schema != NULL) {
+        st = schema_read(arguments->schema, &given, err);
+        source.ingest.like = &given;
+    }
+    if (st == LMN_OK)
+        st = input_open(&input, arguments->join, &source, table, err);
+    if (st != LMN_OK)
+        return st;
+    if (input.empty)
+        return input_refuse_empty(arguments->join, err);
+    st = check_given(&given, &input.stream, err);
+    if (st != LMN_OK) {
+        input.stream.release(&input.stream);
+        return st;
+    }
+    return lmn_table_join_columns(table, &input.stream, arguments->on.item, arguments->on.count,
+                                  err);
 }
 
 static enum lmn_status rename_columns(struct lmn_table *table, const struct list *list,
@@ -174,7 +222,8 @@ static int run(int argc, char **argv)
 
 const struct command cmd_columns = {
     "columns", "list, add, drop, rename and widen columns of a table",
-    "usage: leman columns TABLE [--add NAME=EXPRESSION ... | --join FILE [--on NAME,...]\n"
+    "usage: leman columns TABLE [--add NAME=EXPRESSION ...\n"
+    "                           | --join FILE [--on NAME,...] [--schema COLUMNS]\n"
     "                           | --drop NAME,... | --rename OLD=NEW ...\n"
     "                           | --widen NAME=TYPE ... | --info NAME | --version V] [--json]\n"
     "\n"
@@ -187,6 +236,7 @@ const struct command cmd_columns = {
     "of\n"
     "                 the table in its order\n"
     "  --on A,B       of --join: its rows are found by this key; rows without one become null\n"
+    "  --schema C     of --join: types of columns that it adds: \"legs int8, seen date32\"\n"
     "  --drop A,B     these columns go; also fields: info.width\n"
     "  --rename O=N   column O gets the name N; each is a version of its own\n"
     "  --widen N=T    column or field N gets the wider type T: \"width=int64\"; each is a version\n"

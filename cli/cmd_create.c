@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "input.h"
 #include "schema.h"
-#include "table.h"
 
 struct arguments {
     const char *path, *file, *data_version, *message, *schema;
@@ -67,31 +67,32 @@ static enum lmn_status make(const struct arguments *arguments, struct ArrowArray
 }
 
 /* Open the rows, of the columns that --schema gives; without a file there are none. */
-static enum lmn_status open_source(const struct arguments *arguments,
-                                   struct ArrowArrayStream *stream_out, struct lmn_error *err)
+static enum lmn_status open_source(const struct arguments *arguments, struct input *input,
+                                   struct lmn_error *err)
 {
     struct rows_options source = arguments->source;
+    struct ArrowArrayStream stream;
     struct ArrowSchema schema;
-    enum lmn_status st;
+    enum lmn_status st = LMN_OK;
 
-    if (arguments->schema == NULL)
-        return open_rows(arguments->file, &source, NULL, stream_out, err);
-    st = schema_read(arguments->schema, &schema, err);
+    if (arguments->schema != NULL)
+        st = schema_read(arguments->schema, &schema, err);
     if (st != LMN_OK)
         return st;
     if (arguments->file == NULL) {
-        schema_stream(&schema, stream_out);
+        schema_stream(&schema, &stream);
+        input_take(input, &stream);
         return LMN_OK;
     }
-    source.ingest.schema = &schema;
-    return open_rows(arguments->file, &source, NULL, stream_out, err);
+    source.ingest.schema = arguments->schema != NULL ? &schema : NULL;
+    st = input_open(input, arguments->file, &source, NULL, err);
+    return st == LMN_OK && input->empty ? input_refuse_empty(arguments->file, err) : st;
 }
 
 static enum lmn_status create(const struct arguments *arguments, struct lmn_error *err)
 {
+    static struct input input;
     struct lmn_table *table = NULL;
-    struct ArrowArrayStream stream;
-    struct lmn_table_info info;
     enum lmn_status st;
 
     if (arguments->exist_ok && open_table(arguments->path, NULL, &table, NULL) == LMN_OK) {
@@ -99,13 +100,11 @@ static enum lmn_status create(const struct arguments *arguments, struct lmn_erro
         lmn_table_release(table);
         return st;
     }
-    st = open_source(arguments, &stream, err);
+    st = open_source(arguments, &input, err);
     if (st == LMN_OK)
-        st = make(arguments, &stream, &table, err);
+        st = make(arguments, &input.stream, &table, err);
     if (st == LMN_OK)
-        st = lmn_table_info(table, &info, err);
-    if (st == LMN_OK)
-        st = print_written(table, arguments->json, "created", info.row_count, err);
+        st = print_written(table, arguments->json, "created", input.rows, err);
     lmn_table_release(table);
     return st;
 }

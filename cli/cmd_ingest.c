@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <signal.h>
 #include <string.h>
-#include <time.h>
-#include <unistd.h>
 
 #include "ingest.h"
+#include "interrupt.h"
 #include "json.h"
+#include "progress.h"
 #include "python.h"
 
 /* Is `kind` one of `kinds`, which spaces part? */
@@ -95,34 +94,19 @@ static bool needs_python(const struct ingest_arguments *arguments)
            strcmp(arguments->on_error, "fail") != 0;
 }
 
-static volatile sig_atomic_t stopped;
-
-static void stop(int number)
-{
-    (void)number;
-    if (stopped)
-        _exit(EXIT_KILLED);
-    stopped = 1;
-}
-
-/* A line that is written over, at most a few times a second. */
 static bool show_progress(void *self, const struct lmn_load_progress *progress)
 {
-    static struct timespec last;
-    struct timespec now;
     const struct ingest_arguments *arguments = self;
+    char line[128];
 
-    if (stopped || arguments->quiet || !isatty(STDERR_FILENO))
-        return !stopped;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    if ((now.tv_sec - last.tv_sec) * 10 + (now.tv_nsec - last.tv_nsec) / 100000000 < 3)
-        return true;
-    last = now;
-    fprintf(stderr, "\r%llu of %llu parts, %llu rows, %llu MB \033[K",
-            (unsigned long long)(progress->parts_before + progress->parts_done),
-            (unsigned long long)progress->part_count, (unsigned long long)progress->rows,
-            (unsigned long long)(progress->bytes / 1000000));
-    return true;
+    if (!arguments->quiet && progress_is_due()) {
+        snprintf(line, sizeof line, "%llu of %llu parts, %llu rows, %llu MB",
+                 (unsigned long long)(progress->parts_before + progress->parts_done),
+                 (unsigned long long)progress->part_count, (unsigned long long)progress->rows,
+                 (unsigned long long)(progress->bytes / 1000000));
+        progress_show(line);
+    }
+    return !interrupt_asked();
 }
 
 static enum lmn_status load(const struct ingest_arguments *arguments, struct ingest_source *source,
@@ -202,11 +186,11 @@ static int run(int argc, char **argv)
         return code;
     if (needs_python(&arguments))
         return python_run("leman.ingest_command", "ingest", argc - 1, argv + 1);
-    signal(SIGINT, stop);
-    signal(SIGTERM, stop);
+    interrupt_catch(true);
     st = ingest_open(&arguments, &source, &err);
     if (st == LMN_OK)
         st = load(&arguments, &source, &table, &result, &err);
+    progress_clear();
     if (st == LMN_OK)
         print_result(&arguments, table, &result, atomic_load(&source.problem_count));
     problems = atomic_load(&source.problem_count);

@@ -2,8 +2,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "input.h"
 #include "json.h"
-#include "table.h"
 
 struct arguments {
     const char *path, *file, *message, *matched, *not_matched;
@@ -80,29 +80,54 @@ static int parse(int argc, char **argv, struct arguments *arguments)
     return choose(arguments);
 }
 
-/* The key is told, or that of the table. */
-static enum lmn_status merge(const struct arguments *arguments, struct lmn_table *table,
-                             struct ArrowArrayStream *stream, struct lmn_merge_result *result,
-                             struct lmn_error *err)
+/* The key is told, or that of the table, whose names are in *own_out then. */
+static enum lmn_status find_key(const struct arguments *arguments, struct lmn_table *table,
+                                struct lmn_merge_options *merge, struct lmn_name_list *own_out,
+                                struct lmn_error *err)
 {
-    struct lmn_merge_options options = arguments->merge;
-    struct lmn_name_list key;
-    enum lmn_status st = lmn_table_primary_key(table, &key, err);
+    enum lmn_status st = lmn_table_primary_key(table, own_out, err);
 
-    options.on = arguments->on.item;
-    options.on_count = arguments->on.count;
-    options.write.message = arguments->message;
-
-    if (st != LMN_OK) {
-        stream->release(stream);
+    merge->on = arguments->on.item;
+    merge->on_count = arguments->on.count;
+    if (st != LMN_OK || merge->on_count != 0)
         return st;
-    }
-    if (options.on_count == 0) {
-        options.on = (const char *const *)key.name;
-        options.on_count = (uint32_t)key.count;
-    }
-    st = lmn_table_merge(table, stream, &options, result, err);
-    lmn_name_list_free(&key);
+    merge->on = (const char *const *)own_out->name;
+    merge->on_count = (uint32_t)own_out->count;
+    return merge->on_count != 0
+               ? LMN_OK
+               : lmn_fail(err, LMN_E_INVALID,
+                          "%.200s has no primary key: --on NAME,... says which columns tell rows "
+                          "apart",
+                          arguments->path);
+}
+
+/* Rows of the file; none, of the key, when it is empty: --delete-rest looks at the others. */
+static enum lmn_status open_source(const struct arguments *arguments, struct lmn_table *table,
+                                   const struct lmn_merge_options *merge, struct input *input,
+                                   struct lmn_error *err)
+{
+    const struct lmn_scan_options none = { .column = merge->on,
+                                           .column_count = merge->on_count,
+                                           .limited = true };
+    enum lmn_status st = input_open(input, arguments->file, &arguments->source, table, err);
+
+    return st == LMN_OK && input->empty ? lmn_table_scan(table, &none, &input->stream, err) : st;
+}
+
+static enum lmn_status upsert(const struct arguments *arguments, struct lmn_table *table,
+                              struct lmn_merge_result *result, struct lmn_error *err)
+{
+    static struct input input;
+    struct lmn_merge_options merge = arguments->merge;
+    struct lmn_name_list own = { 0 };
+    enum lmn_status st = find_key(arguments, table, &merge, &own, err);
+
+    merge.write.message = arguments->message;
+    if (st == LMN_OK)
+        st = open_source(arguments, table, &merge, &input, err);
+    if (st == LMN_OK)
+        st = lmn_table_merge(table, &input.stream, &merge, result, err);
+    lmn_name_list_free(&own);
     return st;
 }
 
@@ -131,7 +156,6 @@ static int run(int argc, char **argv)
 {
     static struct arguments arguments;
     struct lmn_merge_result result;
-    struct ArrowArrayStream stream;
     struct lmn_table *table;
     struct lmn_error err;
     int code = parse(argc, argv, &arguments);
@@ -141,9 +165,7 @@ static int run(int argc, char **argv)
         return code;
     st = open_table(arguments.path, NULL, &table, &err);
     if (st == LMN_OK)
-        st = open_rows(arguments.file, &arguments.source, table, &stream, &err);
-    if (st == LMN_OK)
-        st = merge(&arguments, table, &stream, &result, &err);
+        st = upsert(&arguments, table, &result, &err);
     if (st == LMN_OK)
         print_result(table, &result, arguments.json);
     lmn_table_release(table);

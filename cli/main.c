@@ -35,6 +35,8 @@ int fail(const struct lmn_error *err)
     case LMN_E_CONFLICT:
     case LMN_E_UNAVAILABLE:
         return EXIT_CONFLICT;
+    case LMN_E_CANCELLED:
+        return EXIT_KILLED;
     default:
         return EXIT_FAILED;
     }

@@ -12,11 +12,12 @@ const char *output_wrong(const struct output *output)
 enum lmn_status stream_failed(struct ArrowArrayStream *stream, int rc, struct lmn_error *err)
 {
     const char *text = stream->get_last_error(stream);
-    enum lmn_status st = rc == EINVAL    ? LMN_E_INVALID
-                         : rc == EBADMSG ? LMN_E_CORRUPT
-                         : rc == ENOSYS  ? LMN_E_UNSUPPORTED
-                         : rc == ENOMEM  ? LMN_E_NO_MEMORY
-                                         : LMN_E_IO;
+    enum lmn_status st = rc == EINVAL      ? LMN_E_INVALID
+                         : rc == EBADMSG   ? LMN_E_CORRUPT
+                         : rc == ENOSYS    ? LMN_E_UNSUPPORTED
+                         : rc == ENOMEM    ? LMN_E_NO_MEMORY
+                         : rc == ECANCELED ? LMN_E_CANCELLED
+                                           : LMN_E_IO;
 
     return lmn_fail(err, st, "%s", text != NULL ? text : strerror(rc));
 }

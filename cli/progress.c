@@ -1,32 +1,42 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "progress.h"
 
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
-enum { LOOK_MS = 100, PLAIN_MS = 5000, LINE_CHARS = 512 };
+#include "interrupt.h"
 
-static volatile sig_atomic_t asked, interrupted;
+enum { LOOK_MS = 100, PLAIN_MS = 5000, SHOWN_MS = 300, LINE_CHARS = 512 };
 
-static void on_signal(int number)
+int64_t progress_now_ms(void)
 {
-    asked = 1;
-    if (number == SIGINT)
-        interrupted++;
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-static void catch_signals(void)
-{
-    struct sigaction action;
+static int64_t shown_ms; /* 0: no line stands on the terminal */
 
-    memset(&action, 0, sizeof action);
-    action.sa_handler = on_signal;
-    sigemptyset(&action.sa_mask);
-    sigaction(SIGINT, &action, NULL);
-    sigaction(SIGTERM, &action, NULL);
-    sigaction(SIGHUP, &action, NULL);
+bool progress_is_due(void)
+{
+    return isatty(STDERR_FILENO) && (shown_ms == 0 || progress_now_ms() - shown_ms >= SHOWN_MS);
+}
+
+void progress_show(const char *line)
+{
+    fprintf(stderr, "\r\033[K%s", line);
+    fflush(stderr);
+    shown_ms = progress_now_ms();
+}
+
+void progress_clear(void)
+{
+    if (shown_ms != 0)
+        fprintf(stderr, "\r\033[K");
+    shown_ms = 0;
 }
 
 void bytes_text(uint64_t bytes, char *text, size_t text_bytes)
@@ -116,7 +126,7 @@ void progress_line(const struct lmn_job_status *status, char *line, size_t line_
 static void show(const char *line, bool terminal)
 {
     if (terminal)
-        fprintf(stderr, "\r\033[K%s", line);
+        progress_show(line);
     else
         fprintf(stderr, "%s\n", line);
     fflush(stderr);
@@ -125,9 +135,9 @@ static void show(const char *line, bool terminal)
 /* What signals ask for. Returns true when the job was killed. */
 static bool obey(struct lmn_job *job, bool *told, bool terminal)
 {
-    if (asked == 0)
+    if (!interrupt_asked())
         return false;
-    if (interrupted > 1) {
+    if (interrupt_count() > 1) {
         lmn_job_stop(job, true);
         return true;
     }
@@ -142,12 +152,12 @@ static bool obey(struct lmn_job *job, bool *told, bool terminal)
 
 bool progress_wait(struct lmn_job *job, bool quiet)
 {
-    bool terminal = isatty(STDERR_FILENO) != 0, told = false, killed = false, shown = false;
+    bool terminal = isatty(STDERR_FILENO) != 0, told = false, killed = false;
     uint64_t next_ms = 0;
     struct lmn_job_status status;
     char line[LINE_CHARS], before[LINE_CHARS] = "";
 
-    catch_signals();
+    interrupt_catch(false);
     while (!lmn_job_wait(job, LOOK_MS)) {
         killed = obey(job, &told, terminal) || killed;
         lmn_job_status(job, &status);
@@ -157,11 +167,9 @@ bool progress_wait(struct lmn_job *job, bool quiet)
             (!terminal && status.elapsed_ms < next_ms))
             continue;
         show(line, terminal);
-        shown = true;
         memcpy(before, line, sizeof before);
         next_ms = status.elapsed_ms + PLAIN_MS;
     }
-    if (shown && terminal)
-        fprintf(stderr, "\r\033[K");
+    progress_clear();
     return killed;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * progress.h - a job while it runs: what is shown of it, and the signals that end it.
+ * progress.h - a job, or a write, while it runs: what is shown of it, and the signals that end it.
  */
 #ifndef LEMAN_CLI_PROGRESS_H
 #define LEMAN_CLI_PROGRESS_H
@@ -13,6 +13,17 @@
  * it, so that it can be resumed; a second SIGINT kills it. Returns true when it was killed.
  */
 bool progress_wait(struct lmn_job *job, bool quiet);
+
+/*
+ * A line on the terminal of standard error, which the next one replaces. Is it time for another?
+ * Never where that is no terminal, otherwise a few times a second.
+ */
+bool progress_is_due(void);
+void progress_show(const char *line);
+void progress_clear(void);
+
+/* Milliseconds of a clock that is never set. */
+int64_t progress_now_ms(void);
 
 /* The counters of a job as one line, without its end. */
 void progress_line(const struct lmn_job_status *status, char *line, size_t line_bytes);

@@ -2,6 +2,7 @@
 #include "table.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "json.h"
@@ -52,12 +53,40 @@ enum lmn_status find_version(const char *path, const char *version, uint64_t *nu
     return st;
 }
 
+static bool has_child(const struct ArrowSchema *schema, const char *name)
+{
+    for (int64_t i = 0; i < schema->n_children; i++) {
+        if (strcmp(schema->children[i]->name, name) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* The columns of `table`, and those of `more` (may be NULL) that it does not have, as `all`. */
+static enum lmn_status put_types(const struct ArrowSchema *table, const struct ArrowSchema *more,
+                                 struct ArrowSchema *all, struct lmn_error *err)
+{
+    int64_t room = table->n_children + (more != NULL ? more->n_children : 0);
+
+    *all = (struct ArrowSchema){ .format = "+s", .name = "" };
+    all->children = calloc((size_t)room + 1, sizeof(struct ArrowSchema *));
+    if (all->children == NULL)
+        return lmn_fail(err, LMN_E_NO_MEMORY, "out of memory");
+    for (int64_t i = 0; i < table->n_children; i++)
+        all->children[all->n_children++] = table->children[i];
+    for (int64_t i = 0; more != NULL && i < more->n_children; i++) {
+        if (!has_child(table, more->children[i]->name))
+            all->children[all->n_children++] = more->children[i];
+    }
+    return LMN_OK;
+}
+
 enum lmn_status open_rows(const char *path, const struct rows_options *options,
                           struct lmn_table *table, struct ArrowArrayStream *stream_out,
                           struct lmn_error *err)
 {
     struct lmn_ingest_options ingest = options->ingest;
-    struct ArrowSchema types = { 0 };
+    struct ArrowSchema types = { 0 }, all = { 0 };
     enum lmn_status st = LMN_OK;
 
     *stream_out = (struct ArrowArrayStream){ 0 };
@@ -66,12 +95,15 @@ enum lmn_status open_rows(const char *path, const struct rows_options *options,
                         options->delimiter);
     if (table != NULL) {
         st = lmn_table_schema(table, &types, err);
-        ingest.like = &types;
+        if (st == LMN_OK)
+            st = put_types(&types, options->ingest.like, &all, err);
+        ingest.like = &all;
     }
     if (st == LMN_OK)
         st = lmn_ingest_open(NULL, path, &ingest, stream_out, err);
     if (types.release != NULL)
         types.release(&types);
+    free(all.children);
     return st;
 }
 

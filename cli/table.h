@@ -44,7 +44,8 @@ struct rows_options {
 
 /*
  * Open the file `path` ("-": standard input) as a stream of rows. Text files take the types of the
- * columns of `table` that they have, if it is not NULL. The caller releases *stream_out.
+ * columns of `table` that they have, if it is not NULL, and of others those of `options`' like. The
+ * caller releases *stream_out.
  */
 enum lmn_status open_rows(const char *path, const struct rows_options *options,
                           struct lmn_table *table, struct ArrowArrayStream *stream_out,

@@ -437,5 +437,9 @@ enum lmn_status lmn__change_create(struct lmn_store *store, struct lmn__change *
     lmn__arena_deinit(&arena);
     if (st == LMN_E_EXISTS)
         return lmn_fail(err, st, "%.300s is a table already", store->name);
-    return st == LMN_OK ? lmn_table_open(store, NULL, table_out, err) : st;
+    /* Others may have made further versions already. */
+    return st == LMN_OK
+               ? lmn_table_open(store, &(struct lmn_table_options){ .version = next.pb.version },
+                                table_out, err)
+               : st;
 }
