@@ -23,6 +23,7 @@
 #include "format/page_cache.h"
 #include "os/file.h"
 #include "os/thread.h"
+#include "table/versions.h"
 
 enum { SLOT_COUNT = 256, CACHE_BYTES_MAX = 256 << 20 };
 
@@ -365,6 +366,22 @@ static enum lmn_status check_path(const struct lmn__file_set *set, struct lmn__s
     return LMN_OK;
 }
 
+/*
+ * What it means that a file cannot be found: nothing is wrong with the table where a cleanup has
+ * removed the version that names it.
+ */
+static enum lmn_status missing(const struct lmn__file_set *set,
+                               const struct lmn__manifest *manifest, struct lmn_error *err)
+{
+    unsigned long long version = manifest->pb.version;
+
+    if (lmn__version_is_gone(set->store, manifest->pb.version, manifest->plain_name))
+        return lmn__fail_within(err, LMN_E_NOT_FOUND,
+                                "version %llu was removed by a cleanup, read a newer one", version);
+    return lmn_fail(err, LMN_E_CORRUPT, "%s, which version %llu needs",
+                    err != NULL ? err->message : "", version);
+}
+
 static enum lmn_status open_entry(struct lmn__file_set *set, const struct lmn__manifest *manifest,
                                   const struct lmn__pb_data_file *data_file, const char *path,
                                   struct lmn_file **file_out, struct lmn_error *err)
@@ -378,7 +395,7 @@ static enum lmn_status open_entry(struct lmn__file_set *set, const struct lmn__m
         return st;
     st = lmn__file_open_cached(store, path, set->cache, file_out, err);
     lmn_store_release(store);
-    return st;
+    return st == LMN_E_NOT_FOUND ? missing(set, manifest, err) : st;
 }
 
 static enum lmn_status check_size(const struct lmn_file *file, uint64_t bytes,
@@ -441,5 +458,5 @@ enum lmn_status lmn__file_set_deletion(struct lmn__file_set *set,
         return st;
     st = lmn__deletion_read(store, fragment, deletion_out, err);
     lmn_store_release(store);
-    return st;
+    return st == LMN_E_NOT_FOUND ? missing(set, manifest, err) : st;
 }

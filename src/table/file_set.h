@@ -25,8 +25,9 @@ void lmn__file_set_free(struct lmn__file_set *set);
  * Open a data file of a fragment of `manifest`, whose base paths it may name. The caller releases
  * *file_out.
  *
- * LMN_E_NOT_FOUND  the file is gone
- * LMN_E_CORRUPT    it has another size than the manifest says, or does not decode
+ * LMN_E_NOT_FOUND  the file is gone with the version, by a cleanup
+ * LMN_E_CORRUPT    it is gone though the version is there, has another size than the manifest says,
+ *                  or does not decode
  */
 LMN_MUST_USE enum lmn_status lmn__file_set_open(struct lmn__file_set *set,
                                                 const struct lmn__manifest *manifest,
@@ -40,7 +41,8 @@ LMN_MUST_USE enum lmn_status lmn__file_set_store(struct lmn__file_set *set,
                                                  struct lmn_store **store_out,
                                                  bool *is_table_root_out, struct lmn_error *err);
 
-/* Which rows of a fragment of `manifest` are deleted, as lmn__deletion_read(). */
+/* Which rows of a fragment of `manifest` are deleted, as lmn__deletion_read(); a file that is gone
+ * is answered as above. */
 LMN_MUST_USE enum lmn_status lmn__file_set_deletion(struct lmn__file_set *set,
                                                     const struct lmn__manifest *manifest,
                                                     const struct lmn__pb_fragment *fragment,

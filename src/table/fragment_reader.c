@@ -8,7 +8,6 @@
 #include "base/error.h"
 #include "base/math.h"
 #include "table/fragment_columns.h"
-#include "table/versions.h"
 
 enum { DIRECTORY_ROWS = 4096, ADDRESS_SHIFT = 32 };
 
@@ -62,22 +61,6 @@ static enum lmn_status read_ids(struct lmn__fragment_reader *reader, struct lmn_
     return LMN_OK;
 }
 
-/* A file is missing, which is no wonder where a cleanup has removed the version that names it. */
-static void explain_missing(const struct lmn__manifest *manifest, struct lmn__file_set *files,
-                            struct lmn_error *err)
-{
-    struct lmn_store *store;
-    bool is_table_root;
-
-    if (lmn__file_set_store(files, manifest, false, 0, &store, &is_table_root, NULL) != LMN_OK)
-        return;
-    if (lmn__version_is_gone(store, manifest->pb.version, manifest->plain_name))
-        lmn__fail_within(err, LMN_E_NOT_FOUND,
-                         "version %llu was removed by a cleanup, read a newer one",
-                         (unsigned long long)manifest->pb.version);
-    lmn_store_release(store);
-}
-
 static enum lmn_status open_reader(struct lmn__fragment_reader *reader, struct lmn__file_set *files,
                                    uint64_t index, const struct lmn__projection *projection,
                                    struct lmn_error *err)
@@ -97,8 +80,6 @@ static enum lmn_status open_reader(struct lmn__fragment_reader *reader, struct l
                                         &reader->columns, err);
     if (st != LMN_OK)
         lmn__fail_within(err, st, "fragment %llu", (unsigned long long)reader->fragment.id);
-    if (st == LMN_E_NOT_FOUND)
-        explain_missing(reader->manifest, files, err);
     return st;
 }
 
