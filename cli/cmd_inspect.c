@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <stdio.h>
-#include <sys/stat.h>
 
 #include "inspect.h"
 #include "json.h"
+#include "table.h"
 #include "value.h"
 #include "version.h"
 
@@ -158,19 +158,19 @@ static int run(int argc, char **argv)
         { "version", ARGUMENT_TEXT, &version },
         { NULL, ARGUMENT_FLAG, NULL },
     };
-    struct stat status;
+    bool of_table;
     int rest, code = arguments_read(&cmd_inspect, options, argc, argv, &rest);
 
     if (code != EXIT_DONE)
         return code;
     if (argc - rest != 1)
         return usage(&cmd_inspect, "one file or table is wanted, not %d", argc - rest);
-    if (stat(argv[rest], &status) == 0 && S_ISDIR(status.st_mode))
+    of_table = fragments || version != NULL;
+    if (path_is_folder(argv[rest]) || (of_table && !path_exists(argv[rest])))
         return pages ? usage(&cmd_inspect, "--pages is for files, not for tables")
                      : inspect_table(argv[rest], version, fragments, json);
-    return fragments || version != NULL
-               ? usage(&cmd_inspect, "--fragments and --version are for tables, not for files")
-               : inspect_file(argv[rest], pages, json);
+    return of_table ? usage(&cmd_inspect, "--fragments and --version are for tables, not for files")
+                    : inspect_file(argv[rest], pages, json);
 }
 
 const struct command cmd_inspect = {

@@ -49,6 +49,7 @@ static int run(int argc, char **argv)
         { "json", ARGUMENT_FLAG, &json },
         { NULL, ARGUMENT_FLAG, NULL },
     };
+    const char *root;
     struct lmn_error err;
     enum lmn_status st = LMN_OK;
     int rest, code = arguments_read(&cmd_tables, options, argc, argv, &rest);
@@ -59,12 +60,15 @@ static int run(int argc, char **argv)
         return usage(&cmd_tables, "one directory is wanted, not %d", argc - rest);
     if (drop != NULL && rename != NULL)
         return usage(&cmd_tables, "--drop or --rename, not both");
-    if (drop != NULL)
-        st = lmn_database_drop(NULL, argv[rest], drop, &err);
-    if (rename != NULL)
-        st = rename_table(argv[rest], rename, &err);
+    root = local_path(argv[rest]);
+    if (!path_is_folder(root))
+        st = lmn_fail(&err, LMN_E_NOT_FOUND, "there is no directory %.300s", root);
+    if (st == LMN_OK && drop != NULL)
+        st = lmn_database_drop(NULL, root, drop, &err);
+    if (st == LMN_OK && rename != NULL)
+        st = rename_table(root, rename, &err);
     if (st == LMN_OK)
-        st = list_tables(argv[rest], json, &err);
+        st = list_tables(root, json, &err);
     return st == LMN_OK ? EXIT_DONE : fail(&err);
 }
 

@@ -4,10 +4,33 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "json.h"
 #include "output.h"
 #include "version.h"
+
+const char *local_path(const char *path)
+{
+    static const char scheme[] = "file://";
+    size_t len = sizeof scheme - 1;
+
+    return strncmp(path, scheme, len) == 0 ? path + len : path;
+}
+
+bool path_exists(const char *path)
+{
+    struct stat info;
+
+    return stat(local_path(path), &info) == 0;
+}
+
+bool path_is_folder(const char *path)
+{
+    struct stat info;
+
+    return stat(local_path(path), &info) == 0 && S_ISDIR(info.st_mode);
+}
 
 static enum lmn_status open_options(const char *path, const struct lmn_table_options *options,
                                     struct lmn_table **table_out, struct lmn_error *err)

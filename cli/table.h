@@ -14,6 +14,13 @@
 enum lmn_status open_table(const char *path, const char *version, struct lmn_table **table_out,
                            struct lmn_error *err);
 
+/* A path without the file:// that it may start with. */
+const char *local_path(const char *path);
+
+/* Is there something at such a path, and is it a directory? */
+bool path_exists(const char *path);
+bool path_is_folder(const char *path);
+
 /* The number of a version of the main branch. */
 enum lmn_status find_version(const char *path, const char *version, uint64_t *number_out,
                              struct lmn_error *err);

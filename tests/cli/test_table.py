@@ -421,6 +421,11 @@ def test_inspect__options_of_the_other(leman, path):
     fails(leman("inspect", path, "--pages"), 2, "--pages")
     fails(leman("inspect", file, "--fragments"), 2, "--fragments")
     fails(leman("inspect", path.parent), 2, "db")
+    for option in ("--fragments", "--version=1"):
+        fails(leman("inspect", path.parent / "none", option), 2, "none is no table")
+    fails(leman("inspect", path.parent / "none"), 2, "none")
+    assert "version 1, 3 rows" in ok(leman("inspect", f"file://{path}"))
+    assert "Lance file" in ok(leman("inspect", f"file://{file}"))
 
 
 def test_cleanup(leman, path):
@@ -771,7 +776,10 @@ def test_tables(leman, path):
         {"table": "pets"},
     ]
     assert ok(leman("tables", folder, "--drop", "games")) == "pets\n"
-    assert ok(leman("tables", folder / "nowhere")) == ""
+    assert ok(leman("tables", f"file://{folder}")) == "pets\n"
+    (folder / "some.csv").write_text("a\n")
+    for place in ("nowhere", "some.csv"):
+        fails(leman("tables", folder / place), 2, f"no directory {folder / place}")
     fails(leman("tables", folder, "--drop", "games"), 2, "games")
     fails(leman("tables", folder, "--rename", "pets"), 2, "OLD=NEW", "pets")
     fails(leman("tables", folder, "--rename", "pets=../pets"), 2, "../pets")
