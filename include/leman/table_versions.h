@@ -91,7 +91,7 @@ LMN_API LMN_MUST_USE enum lmn_status lmn_table_restore(struct lmn_table *table, 
  * LMN_E_INVALID      `from` is above `to`
  * LMN_E_NOT_FOUND    one of the versions is not there
  * LMN_E_CORRUPT      a manifest does not decode; from the stream: a file or a page
- * LMN_E_UNSUPPORTED  the table has no stable row ids
+ * LMN_E_UNSUPPORTED  the table has no stable row ids, or a column "_change"
  */
 LMN_API LMN_MUST_USE enum lmn_status lmn_table_diff(struct lmn_table *table, uint64_t from,
                                                     uint64_t to,

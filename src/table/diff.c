@@ -388,6 +388,19 @@ static enum lmn_status read_batch(void *context, struct lmn__scratch *scratch, u
 }
 
 /* The two versions, and what both must be. */
+/* A column of the table cannot have the name of one that the diff has by itself. */
+static enum lmn_status check_names(const struct diff *diff, struct lmn_error *err)
+{
+    for (const struct lmn__node *node = diff->to->schema.top; node != NULL; node = node->next) {
+        if (strcmp(node->name, CHANGE_NAME) == 0)
+            return lmn_fail(err, LMN_E_UNSUPPORTED,
+                            "version %llu has a column \"" CHANGE_NAME
+                            "\", which is the one that says what happened to a row: rename it",
+                            (unsigned long long)diff->to->pb.version);
+    }
+    return LMN_OK;
+}
+
 static enum lmn_status read_versions(struct diff *diff, uint64_t from, uint64_t to,
                                      struct lmn_error *err)
 {
@@ -405,7 +418,7 @@ static enum lmn_status read_versions(struct diff *diff, uint64_t from, uint64_t 
             err, LMN_E_UNSUPPORTED,
             "rows have no stable ids, so those of two versions cannot be compared; tables "
             "that Leman makes have them");
-    return st;
+    return st == LMN_OK ? check_names(diff, err) : st;
 }
 
 /* Let the fields that the older version does not have be null. */

@@ -201,6 +201,11 @@ def test_scan__wrong_arguments(leman, path):
     fails(leman("scan", path, "--where"), 2, "--where wants a value")
 
 
+def test_scan__a_field_of_a_column_without_fields(leman, path):
+    fails(leman("scan", path, "--columns", "id.x"), 2, 'no column "id.x": "id" has no fields')
+    fails(leman("scan", path, "--columns", "x"), 2, "there are: id, name, n")
+
+
 def test_take(leman, path):
     assert lines(leman("take", path, 2, 0, 2, "--json")) == [ROWS[2], ROWS[0], ROWS[2]]
     package.open(path).delete("id = 1")
@@ -292,6 +297,14 @@ def test_tag(leman, path):
     ok(leman("tag", path, "b", "--delete"))
     assert package.open(path).tags.list() == {"a": {"version": 1, "branch": None}}
     fails(leman("tag", path, "b", "--delete"), 2, "b")
+
+
+def test_tag__a_damaged_one_is_named_once(leman, path):
+    ok(leman("tag", path, "here"))
+    (path / "_refs/tags/here.json").write_text("nothing")
+    for command in (["tag"], ["cleanup"]):
+        text = fails(leman(*command, path), 1, 'tag "here"')
+        assert text.count(str(path)) == 1
 
 
 def test_restore(leman, path):
@@ -467,6 +480,15 @@ def test_diff(leman, path):
     assert [row["id"] for row in lines(leman("diff", path, 1, 2, "--json"))] == [4]
     assert "insert" in ok(leman("diff", path, 1))
     fails(leman("diff", path, 1, 9), 2, "9")
+
+
+def test_diff__a_column_of_its_own_name(leman, path):
+    ok(leman("columns", path, "--add", "_change=id"))
+    for form in ("--json", "--arrow"):
+        fails(leman("diff", path, 1, form), 2, 'column "_change"', "rename it")
+    assert ok(leman("diff", path, 1, 1, "--json")) == ""
+    ok(leman("columns", path, "--rename", "_change=changed"))
+    assert {row["_change"] for row in lines(leman("diff", path, 1, "--json"))} <= {"update"}
 
 
 def test_verify(leman, path):
