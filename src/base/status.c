@@ -97,6 +97,13 @@ enum lmn_status lmn_fail_os(struct lmn_error *err, enum lmn_status status, int o
     return status;
 }
 
+static bool starts_with_place(const char *message, const char *place)
+{
+    size_t len = strlen(place);
+
+    return strncmp(message, place, len) == 0 && strncmp(message + len, ": ", 2) == 0;
+}
+
 enum lmn_status lmn__fail_within(struct lmn_error *err, enum lmn_status status, const char *fmt,
                                  ...)
 {
@@ -115,7 +122,7 @@ enum lmn_status lmn__fail_within(struct lmn_error *err, enum lmn_status status, 
     room = len < sizeof err->message ? sizeof err->message - len : 0;
     shorten(place, room);
     used = strlen(place);
-    if (used == 0)
+    if (used == 0 || starts_with_place(err->message, place))
         return status;
     memmove(err->message + used + sizeof between - 1, err->message, strlen(err->message) + 1);
     memcpy(err->message, place, used);

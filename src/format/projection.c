@@ -72,7 +72,11 @@ static enum lmn_status not_found(const struct lmn__projection *projection,
         }
         used += (size_t)len;
     }
-    return lmn_fail(err, LMN_E_NOT_FOUND, "no column \"%.100s\"; there are: %s", path, names);
+    if (used != 0)
+        return lmn_fail(err, LMN_E_NOT_FOUND, "no column \"%.100s\"; there are: %s", path, names);
+    return lmn_fail(err, LMN_E_NOT_FOUND, "no column \"%.100s\": %s%.100s%s", path,
+                    parent != NULL ? "\"" : "", parent != NULL ? parent->name : "there are none",
+                    parent != NULL ? "\" has no fields" : "");
 }
 
 /* The child whose name is a prefix of `path`, which ends there or goes on behind a dot. */

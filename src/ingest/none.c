@@ -32,9 +32,15 @@ static enum lmn_status none_next(struct lmn__producer *producer, struct ArrowArr
                                  struct lmn_error *err)
 {
     struct none *none = (struct none *)producer;
-    const struct lmn_problem problem = {
+    struct lmn_problem problem = {
         .part = none->path, .key = "", .field = "", .message = none->error.message
     };
+    size_t len = strlen(none->path);
+
+    /* The part is told apart from what is wrong with it. */
+    if (strncmp(problem.message, none->path, len) == 0 &&
+        strncmp(problem.message + len, ": ", 2) == 0)
+        problem.message += len + 2;
 
     (void)array_out;
     (void)err;

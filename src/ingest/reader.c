@@ -60,9 +60,9 @@ static enum lmn_status read_rows(struct lmn__text_reader *reader, struct lmn_err
 
         if (st == LMN_OK)
             continue;
-        st = lmn__fail_within(&local, st, "%.200s: line %llu", reader->window.source.name,
-                              (unsigned long long)reader->line);
+        st = lmn__fail_within(&local, st, "line %llu", (unsigned long long)reader->line);
         if (st != LMN_E_INVALID || reader->bad == LMN_BAD_FAIL) {
+            lmn__fail_within(&local, st, "%.200s", reader->window.source.name);
             if (err != NULL)
                 *err = local;
             return st;

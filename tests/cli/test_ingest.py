@@ -204,3 +204,16 @@ def test_export_of_records(leman, tmp_path):
     assert json.loads(again.stdout)["rows"] == 3
     assert leman(*arguments, "--options", "group_size:none").returncode == 2
     assert leman(*arguments[:-1], "n").returncode == 2
+
+
+def test_a_place_is_named_once(leman, tmp_path):
+    (tmp_path / "bad.csv").write_text("a\n1\nx\n")
+    (tmp_path / "empty.csv").write_text("")
+    load = ("ingest", "csv", tmp_path / "t", tmp_path / "*.csv", "--schema", "a int64")
+    text = leman(*load).stderr.decode()
+    assert text.count(str(tmp_path)) == 1, text
+    text = leman(*load, "--on-error", "skip").stderr.decode()
+    assert sorted(text.splitlines()) == [
+        f'leman: {tmp_path}/bad.csv: offset 4: line 3: field "a" of type int64 has no place for "x"',
+        f"leman: {tmp_path}/empty.csv: offset 0: line 1: an empty file, without a header",
+    ]

@@ -121,6 +121,8 @@ static void test_fail_within__puts_place_before(void **state)
     CHECK_EQ(err.os_errno, EIO);
     CHECK_EQ(err.status, LMN_E_IO);
     CHECK_EQ(lmn__fail_within(NULL, LMN_E_IO, "page %d", 3), LMN_E_IO);
+    lmn__fail_within(&err, LMN_E_IO, "page %d", 3);
+    CHECK_STR(err.message, "page 3: cannot read: Input/output error");
     memset(longer, 'x', sizeof longer);
     longer[sizeof longer - 1] = '\0';
     lmn__fail_within(&err, LMN_E_IO, "%s", longer);
