@@ -19,8 +19,9 @@ struct lmn_file_writer;
 /* A zeroed struct asks for the defaults. */
 struct lmn_file_writer_options {
     struct lmn_encode_options encode;
-    bool unsynced;    /* do not wait for the device when the file is finished */
-    bool replace;     /* an older file of that name is replaced; otherwise LMN_E_EXISTS */
+    bool unsynced; /* do not wait for the device when the file is finished */
+    bool replace;  /* an older file of that name is replaced; otherwise LMN_E_EXISTS */
+    bool unnamed; /* messages about rows do not name the file, of which their giver knows nothing */
     uint32_t threads; /* 0: the environment's; 1: all work in the caller's thread */
 };
 

@@ -82,8 +82,13 @@ enum lmn_status lmn__writer_within_column(const struct lmn_file_writer *writer,
                                           const struct lmn__write_leaf *leaf, enum lmn_status st,
                                           struct lmn_error *err)
 {
-    return lmn__fail_within(err, st, "%.200s: column \"%.100s\"", writer->path,
-                            writer->plan.column_name[leaf->top]);
+    lmn__fail_within(err, st, "column \"%.100s\"", writer->plan.column_name[leaf->top]);
+    return lmn__fail_within(err, st, "%.200s", lmn__writer_name(writer));
+}
+
+const char *lmn__writer_name(const struct lmn_file_writer *writer)
+{
+    return writer->options.unnamed ? "" : writer->path;
 }
 
 static enum lmn_status do_job(struct lmn_file_writer *writer, struct lmn__write_job *job,

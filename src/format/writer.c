@@ -89,15 +89,17 @@ enum lmn_status lmn_file_writer_check_schema(const struct lmn_file_writer *write
 {
     enum lmn_status st = lmn__write_plan_check_schema(&writer->plan, schema, err);
 
-    return st == LMN_OK ? st : lmn__fail_within(err, st, "%.200s", writer->path);
+    return st == LMN_OK ? st : lmn__fail_within(err, st, "%.200s", lmn__writer_name(writer));
 }
 
 static enum lmn_status check_whole(const struct lmn_file_writer *writer, struct lmn_error *err)
 {
     return !writer->broken
                ? LMN_OK
-               : lmn_fail(err, LMN_E_INVALID,
-                          "%.200s: rows are missing, as an earlier write failed", writer->path);
+               : lmn__fail_within(
+                     err,
+                     lmn_fail(err, LMN_E_INVALID, "rows are missing, as an earlier write failed"),
+                     "%.200s", lmn__writer_name(writer));
 }
 
 enum lmn_status lmn_file_writer_write(struct lmn_file_writer *writer,
@@ -111,7 +113,7 @@ enum lmn_status lmn_file_writer_write(struct lmn_file_writer *writer,
         return st;
     st = lmn__write_plan_check(&writer->plan, batch, err);
     if (st != LMN_OK)
-        return lmn__fail_within(err, st, "%.200s", writer->path);
+        return lmn__fail_within(err, st, "%.200s", lmn__writer_name(writer));
     writer->broken = true; /* until all columns have the rows */
     for (uint32_t i = 0; i < writer->column_count; i++) {
         st = write_column(writer, &writer->column[i], batch, err);
@@ -368,7 +370,7 @@ enum lmn_status lmn_file_writer_open(struct lmn_store *store, const char *path,
 
     *writer_out = NULL;
     if (st != LMN_OK)
-        return lmn__fail_within(err, st, "%.200s", path);
+        return lmn__fail_within(err, st, "%.200s", options != NULL && options->unnamed ? "" : path);
     writer->thread_max = (uint32_t)lmn__min_u64(threads != 0 ? threads : writer->env->threads,
                                                 THREADS_MAX);
     st = lmn__draft_open(store, path, &writer->draft, err);

@@ -93,6 +93,9 @@ void lmn__writer_stop(struct lmn_file_writer *writer);
 /* Free a job that is not given away. */
 void lmn__write_job_free(struct lmn_file_writer *writer, struct lmn__write_job *job);
 
+/* How messages about rows call the file; "" for one that is not named in them. */
+const char *lmn__writer_name(const struct lmn_file_writer *writer);
+
 /* Put file and column into an error; returns `st`. */
 enum lmn_status lmn__writer_within_column(const struct lmn_file_writer *writer,
                                           const struct lmn__write_leaf *leaf, enum lmn_status st,

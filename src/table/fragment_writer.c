@@ -9,6 +9,7 @@
 #include <stdio.h>
 
 #include "arrow/schema.h"
+#include "arrow/view.h"
 #include "base/math.h"
 #include "os/random.h"
 #include "table/change.h"
@@ -182,6 +183,7 @@ enum lmn_status lmn__fragment_writer_open(struct lmn_store *store, const struct 
     writer->options.encode = options->encode;
     writer->options.encode.version = writer->version;
     writer->options.unsynced = options->unsynced;
+    writer->options.unnamed = true;
     writer->rows_max = options->fragment_rows_max != 0 ? options->fragment_rows_max : ROWS_DEFAULT;
     writer->bytes_max = options->fragment_bytes_max != 0 ? options->fragment_bytes_max
                                                          : bytes_default;
@@ -233,6 +235,38 @@ static enum lmn_status check_full(struct lmn__fragment_writer *writer, bool *ful
     return st;
 }
 
+static uint64_t count_nulls(const struct ArrowArray *column, uint64_t first, uint64_t count)
+{
+    uint64_t nulls = 0;
+
+    if (column->null_count == 0 || lmn__view_validity(column) == NULL)
+        return 0;
+    for (uint64_t i = first; i < first + count; i++)
+        nulls += lmn__view_is_null(column, i);
+    return nulls;
+}
+
+/* Columns of the primary key have no nulls; that they are its columns is why. */
+static enum lmn_status check_key(const struct lmn__fragment_writer *writer,
+                                 const struct ArrowArray *rows, struct lmn_error *err)
+{
+    const struct lmn__node *node = writer->tree.top;
+
+    for (int64_t i = 0; node != NULL && i < rows->n_children; i++, node = node->next) {
+        uint64_t nulls = node->field->primary_key
+                             ? count_nulls(rows->children[i], (uint64_t)rows->offset,
+                                           (uint64_t)rows->length)
+                             : 0;
+
+        if (nulls != 0)
+            return lmn_fail(err, LMN_E_INVALID,
+                            "primary key: column \"%.100s\" is declared to have no nulls, and has "
+                            "%llu",
+                            node->name, (unsigned long long)nulls);
+    }
+    return LMN_OK;
+}
+
 enum lmn_status lmn__fragment_writer_write(struct lmn__fragment_writer *writer,
                                            const struct ArrowArray *batch, struct lmn_error *err)
 {
@@ -250,7 +284,9 @@ enum lmn_status lmn__fragment_writer_write(struct lmn__fragment_writer *writer,
             break;
         count = lmn__min_u64(rows - first, writer->rows_max - writer->file_rows);
         slice = slice_of(batch, first, count);
-        st = lmn_file_writer_write(writer->file, &slice, err);
+        st = check_key(writer, &slice, err);
+        if (st == LMN_OK)
+            st = lmn_file_writer_write(writer->file, &slice, err);
         first += count;
         writer->file_rows += count;
         if (st == LMN_OK)

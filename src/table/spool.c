@@ -102,7 +102,9 @@ static enum lmn_status set_path(struct lmn__spool *spool, struct lmn_error *err)
 
 static enum lmn_status open_writer(struct lmn__spool *spool, struct lmn_error *err)
 {
-    const struct lmn_file_writer_options options = { .encode.version = "2.2", .unsynced = true };
+    const struct lmn_file_writer_options options = { .encode.version = "2.2",
+                                                     .unsynced = true,
+                                                     .unnamed = true };
     struct ArrowSchema *schema = &spool->file_schema;
     enum lmn_status st = set_path(spool, err);
 

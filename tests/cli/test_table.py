@@ -106,6 +106,19 @@ def test_create__a_table_that_is_there(leman, path, rows_file):
     fails(leman("create", path, rows_file, "--overwrite", "--exist-ok"), 2, "not both")
 
 
+def test_nulls_of_the_primary_key(leman, tmp_path):
+    """Messages name the column, and no data file, which is gone by then."""
+    (tmp_path / "rows.jsonl").write_text('{"id": 1, "n": 1}\n{"id": null, "n": 2}\n')
+    made = leman("create", tmp_path / "t", tmp_path / "rows.jsonl", "--primary-key", "id")
+    text = 'primary key: column "id" is declared to have no nulls, and has 1'
+    assert fails(made, 2) == f"leman: {text}\n"
+    table = package.create(tmp_path / "t", [{"id": 1, "n": 1}], primary_key="id")
+    for write in (table.append, lambda rows: table.upsert(rows, on="n")):
+        with pytest.raises(package.InvalidError, match=text) as caught:
+            write(pa.table({"id": pa.array([None], pa.int64()), "n": [5]}))
+        assert ".lance" not in str(caught.value).replace(str(tmp_path), "")
+
+
 def test_create__no_file(leman, tmp_path):
     fails(leman("create", tmp_path / "t", tmp_path / "none.csv"), 2, "none.csv")
     assert not (tmp_path / "t").exists()
