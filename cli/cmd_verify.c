@@ -78,9 +78,10 @@ const struct command cmd_verify = {
     "verify", "read every page of a table and say what is wrong",
     "usage: leman verify TABLE [--version V] [--json]\n"
     "\n"
-    "Reads every page of every file of a version, statistics, deletions and row ids. Prints one\n"
-    "line for each thing that is wrong, with file, column and page; exits with 1 when there is "
-    "any.\n"
+    "Reads every page of every file of a version, statistics, deletions and row ids, and the tags\n"
+    "of the table. Prints one line for each thing that is wrong, with file, column and page; "
+    "exits\n"
+    "with 1 when there is any.\n"
     "\n"
     "  --version V  another version: " VERSION_HELP "  --json       an object instead of lines\n",
     run

@@ -164,8 +164,8 @@ struct lmn_verify_result {
 };
 
 /*
- * Read every page of every file of the version, and say what is wrong where: LMN_OK, however much
- * is. `found`, `result_out` may be NULL.
+ * Read every page of every file of the version, and the tags, and say what is wrong where: LMN_OK,
+ * however much is. `found`, `result_out` may be NULL.
  *
  * LMN_E_NO_MEMORY  the environment's limits do not allow it
  */

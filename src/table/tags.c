@@ -219,6 +219,42 @@ enum lmn_status lmn_table_branches(struct lmn_table *table, struct lmn_tag_list 
     return list_names(table, "_refs/branches", fill_branch, list_out, err);
 }
 
+/* A version that needs what this library does not know is there all the same. */
+static enum lmn_status check_tag(struct lmn_table *table, const char *name,
+                                 lmn__tag_finding_fn found, void *context, struct lmn_error *err)
+{
+    const struct lmn_table_options options = { .tag = name };
+    struct lmn_table *tagged;
+    enum lmn_status st = lmn_table_open(table->store, &options, &tagged, err);
+
+    lmn_table_release(tagged);
+    if (st == LMN_OK || st == LMN_E_UNSUPPORTED)
+        return LMN_OK;
+    if (st == LMN_E_NO_MEMORY)
+        return st;
+    found(context, name, err->message);
+    return LMN_OK;
+}
+
+enum lmn_status lmn__tags_check(struct lmn_table *table, lmn__tag_finding_fn found, void *context,
+                                struct lmn_error *err)
+{
+    struct listing listing = { .arena = lmn__arena_new(table->env) };
+    struct lmn_error own;
+    enum lmn_status st;
+
+    err = err != NULL ? err : &own;
+    if (listing.arena == NULL)
+        return lmn__no_memory(err, "a list of tags", 0);
+    st = table->store->ops->list(table->store, "_refs/tags", see_entry, &listing, err);
+    if (listing.count != 0)
+        qsort(listing.entry, listing.count, sizeof *listing.entry, compare_tags);
+    for (uint64_t i = 0; st == LMN_OK && i < listing.count; i++)
+        st = check_tag(table, listing.entry[i].name, found, context, err);
+    lmn__arena_free(listing.arena);
+    return st;
+}
+
 void lmn_tag_list_free(struct lmn_tag_list *list)
 {
     lmn__arena_free(list->memory);

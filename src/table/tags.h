@@ -28,4 +28,13 @@ struct lmn__tag {
 LMN_MUST_USE enum lmn_status lmn__tag_read(struct lmn_store *store, const char *name,
                                            struct lmn__tag *tag_out, struct lmn_error *err);
 
+struct lmn_table;
+
+/* Told of a tag that cannot be used, and why. */
+typedef void (*lmn__tag_finding_fn)(void *context, const char *name, const char *reason);
+
+/* Look for tags of a table that do not decode, and for those whose versions cannot be opened. */
+LMN_MUST_USE enum lmn_status lmn__tags_check(struct lmn_table *table, lmn__tag_finding_fn found,
+                                             void *context, struct lmn_error *err);
+
 #endif

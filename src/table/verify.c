@@ -10,7 +10,7 @@
  *   of a data file     size, rows, version; the bytes of every page are those that were written,
  *                      where the file has checksums; every page of every column decodes; so do
  *                      its statistics, if it has any
- *   of the table       no two live rows have one id
+ *   of the table       no two live rows have one id; its tags decode, and their versions open
  *
  * What is wrong becomes a finding, and the next thing is looked at. A page that does not decode is
  * one finding: the rest of it is passed over. Only what is wrong with this process, such as a lack
@@ -29,6 +29,7 @@
 #include "table/conflict.h"
 #include "table/fragment_reader.h"
 #include "table/table.h"
+#include "table/tags.h"
 
 enum { FINDING_BYTES = 1024 };
 
@@ -468,6 +469,21 @@ static enum lmn_status check_transaction(struct verify *verify, struct lmn_error
     return LMN_OK;
 }
 
+static void find_tag(void *context, const char *name, const char *reason)
+{
+    find(context, "tag \"%.100s\": %s", name, reason);
+}
+
+static enum lmn_status check_tags(struct verify *verify, struct lmn_error *err)
+{
+    enum lmn_status st = lmn__tags_check(verify->table, find_tag, verify, err);
+
+    if (st == LMN_OK || st == LMN_E_NO_MEMORY)
+        return st;
+    find(verify, "the tags: %s", err->message);
+    return LMN_OK;
+}
+
 enum lmn_status lmn_table_verify(struct lmn_table *table, lmn_verify_fn found, void *context,
                                  struct lmn_verify_result *result_out, struct lmn_error *err)
 {
@@ -486,6 +502,8 @@ enum lmn_status lmn_table_verify(struct lmn_table *table, lmn_verify_fn found, v
     st = verify_fragments(&verify, err);
     if (st == LMN_OK)
         st = check_transaction(&verify, err);
+    if (st == LMN_OK)
+        st = check_tags(&verify, err);
     if (st == LMN_OK)
         check_ids(&verify);
     verify.result.files++;

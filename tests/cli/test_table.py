@@ -559,6 +559,26 @@ def test_verify__statistics(leman, path):
     assert b"its statistics are damaged" in done.stdout and b"1 findings" in done.stdout
 
 
+def test_verify__tags(leman, path):
+    table = package.open(path)
+    table.append(ROWS)
+    for name in ("good", "gone", "damaged", "cut"):
+        table.tags.create(name, 1)
+    tags = path / "_refs/tags"
+    tag = json.loads((tags / "gone.json").read_text())
+    (tags / "gone.json").write_text(json.dumps({**tag, "version": 7}))
+    (tags / "damaged.json").write_text('{"version": "one"}')
+    (tags / "cut.json").write_text("")
+    done = leman("verify", path, "--json")
+    assert done.returncode == 1
+    cut, damaged, gone = json.loads(done.stdout)["findings"]
+    assert cut.startswith('tag "cut": ') and damaged.startswith('tag "damaged": ')
+    assert gone.startswith('tag "gone": ') and gone.endswith("has no version 7")
+    for name in ("gone", "damaged", "cut"):
+        ok(leman("tag", path, name, "--delete"))
+    assert "0 findings" in ok(leman("verify", path))
+
+
 def test_verify__prints_text_whatever_it_finds(leman, path):
     data = next((path / "data").iterdir())
     content = bytearray(data.read_bytes())
