@@ -13,7 +13,7 @@ static enum lmn_status diff(char **argument, const char *newer, const struct out
     if (st == LMN_OK)
         st = find_version(argument[0], newer, &to, err);
     if (st == LMN_OK)
-        st = open_table(argument[0], NULL, &table, err);
+        st = open_version(argument[0], to, &table, err);
     if (st == LMN_OK)
         st = lmn_table_diff(table, from, to, &stream, err);
     lmn_table_release(table);

@@ -37,7 +37,7 @@ static int run(int argc, char **argv)
         return usage(&cmd_restore, "a table and a version are wanted");
     st = find_version(argv[rest], argv[rest + 1], &version, &err);
     if (st == LMN_OK)
-        st = open_table(argv[rest], NULL, &table, &err);
+        st = open_version(argv[rest], version, &table, &err);
     if (st == LMN_OK)
         st = lmn_table_restore(table, version, &err);
     if (st == LMN_OK)
@@ -51,7 +51,7 @@ const struct command cmd_restore = {
     "usage: leman restore TABLE VERSION [--json]\n"
     "\n"
     "Makes a version with the content of an earlier one, given by number or by name. The versions\n"
-    "between stay.\n"
+    "between stay. A table whose newest version is damaged is brought back so.\n"
     "\n"
     "  --json  say what was done as a JSON object\n",
     run

@@ -55,7 +55,9 @@ static int run(int argc, char **argv)
         return usage(&cmd_tag, "a table is wanted, then a name, then a version");
     name = argc - rest > 1 ? argv[rest + 1] : NULL;
     version = argc - rest > 2 ? argv[rest + 2] : NULL;
-    st = open_table(argv[rest], version, &table, &err);
+    /* To list names, and to take one away, any version will do. */
+    st = name == NULL || delete ? open_version(argv[rest], 0, &table, &err)
+                                : open_table(argv[rest], version, &table, &err);
     if (st == LMN_OK && name == NULL)
         st = list_tags(table, json, &err);
     else if (st == LMN_OK)

@@ -115,7 +115,7 @@ static int run(int argc, char **argv)
         return code;
     if (argc - rest != 1)
         return usage(&cmd_versions, "one table is wanted, not %d", argc - rest);
-    st = open_table(argv[rest], NULL, &table, &err);
+    st = open_version(argv[rest], 0, &table, &err);
     if (st == LMN_OK)
         st = branches ? list_branches(table, json, &err) : list_versions(table, json, &err);
     lmn_table_release(table);
@@ -127,7 +127,7 @@ const struct command cmd_versions = {
     "usage: leman versions TABLE [--branches] [--json]\n"
     "\n"
     "Lists all versions that are left, oldest first: when they were made, by what, and how many\n"
-    "rows and fragments they have. Times are in UTC.\n"
+    "rows and fragments they have. Times are in UTC. One that is damaged is \"unreadable\".\n"
     "\n"
     "  --branches  the branches that other programs have made, with the newest version of each;\n"
     "              `leman scan --version branch:NAME` reads one\n"

@@ -56,6 +56,14 @@ enum lmn_status open_table(const char *path, const char *version, struct lmn_tab
     return st == LMN_OK ? open_options(path, &options, table_out, err) : st;
 }
 
+enum lmn_status open_version(const char *path, uint64_t number, struct lmn_table **table_out,
+                             struct lmn_error *err)
+{
+    const struct lmn_table_options options = { .version = number, .readable = true };
+
+    return open_options(path, &options, table_out, err);
+}
+
 enum lmn_status find_version(const char *path, const char *version, uint64_t *number_out,
                              struct lmn_error *err)
 {

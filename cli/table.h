@@ -14,6 +14,13 @@
 enum lmn_status open_table(const char *path, const char *version, struct lmn_table **table_out,
                            struct lmn_error *err);
 
+/*
+ * The same by the number of a version; with 0 the newest that can be read, where manifests of newer
+ * ones are damaged.
+ */
+enum lmn_status open_version(const char *path, uint64_t number, struct lmn_table **table_out,
+                             struct lmn_error *err);
+
 /* A path without the file:// that it may start with. */
 const char *local_path(const char *path);
 

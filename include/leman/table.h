@@ -25,6 +25,7 @@ struct lmn_table_options {
     const char *tag;      /* by name */
     int64_t timestamp_us; /* the newest one not after this time, in microseconds since 1970 */
     const char *branch;   /* "main" or another, which is only read; NULL: the tag's, or "main" */
+    bool readable; /* the newest that can be read, where the manifest of a newer one is damaged */
 };
 
 /*
@@ -35,7 +36,8 @@ struct lmn_table_options {
  * LMN_E_INVALID      more than one of version, tag and time is set, a name is none for a tag or a
  *                    branch, or the tag is one of another branch
  * LMN_E_NOT_FOUND    there is no table, or no such version, tag or branch
- * LMN_E_CORRUPT      its manifest does not decode
+ * LMN_E_CORRUPT      its manifest does not decode; of the newest one, the message says which can be
+ *                    read
  * LMN_E_UNSUPPORTED  a feature that readers must know and this library does not, files of version
  *                    1, or a branch in a store that has no folders
  */

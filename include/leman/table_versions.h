@@ -76,7 +76,8 @@ LMN_API LMN_MUST_USE enum lmn_status lmn_table_untag(struct lmn_table *table, co
                                                      struct lmn_error *err);
 
 /*
- * Make a new version with the content of an earlier one; see table_write.h.
+ * Make a new version with the content of an earlier one. It is made also where the manifest of the
+ * newest is damaged; a handle of such a table is opened at a version that can be read.
  *
  * LMN_E_NOT_FOUND  there is no such version
  */

@@ -29,6 +29,7 @@
 #include "table/apply.h"
 #include "table/conflict.h"
 #include "table/place.h"
+#include "table/stand_in.h"
 #include "table/versions.h"
 
 enum {
@@ -108,7 +109,7 @@ static enum lmn_status read_transaction(struct lmn_table *table, uint64_t v,
 
     *manifest_out = NULL;
     if (v != newest->pb.version)
-        st = lmn__table_read_version(table, v, newest->plain_name, manifest_out, err);
+        st = lmn__table_read_past(table, v, newest->plain_name, manifest_out, err);
     return st == LMN_OK
                ? lmn__transaction_read(table->store, *manifest_out != NULL ? *manifest_out : newest,
                                        arena, transaction_out, err)
@@ -381,7 +382,8 @@ enum lmn_status lmn__change_commit(struct lmn_table *table, struct lmn__change *
 
     *again_out = change->may_stand = false;
     for (uint32_t attempt = 0; attempt < ATTEMPTS_MAX; attempt++) {
-        st = lmn__table_newest(table, &commit.newest, err);
+        st = change->kind == LMN__CHANGE_RESTORE ? lmn__table_stand_in(table, &commit.newest, err)
+                                                 : lmn__table_newest(table, &commit.newest, err);
         if (st == LMN_OK)
             st = lmn__manifest_check_writable(commit.newest, err);
         if (st == LMN_OK)

@@ -164,6 +164,11 @@ static enum lmn_status enter_version(struct cleanup *cleanup, struct candidate *
         candidate->kept = true;
         return LMN_OK;
     }
+    if (st == LMN_E_CORRUPT)
+        return lmn_fail(err, st,
+                        "%s: the files that version %llu needs are not known, and nothing is "
+                        "removed; without this manifest, that version is given up",
+                        err != NULL ? err->message : "", (unsigned long long)candidate->version);
     if (st != LMN_OK)
         return st;
     if (lmn__manifest_time_us(manifest) >= cleanup->options.older_than_us)

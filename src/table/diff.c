@@ -22,6 +22,7 @@
 #include "table/row_columns.h"
 #include "table/row_list.h"
 #include "table/scan.h"
+#include "table/versions.h"
 
 enum change { INSERT, UPDATE, DELETE };
 static const char *const change_name[] = { "insert", "update", "delete" };

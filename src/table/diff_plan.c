@@ -405,8 +405,8 @@ static enum lmn_status read_between(struct planning *planning, uint64_t version,
     else if (version == planning->from->pb.version)
         *manifest_out = lmn__manifest_acquire(planning->from);
     else
-        st = lmn__table_read_version(planning->table, version, planning->to->plain_name,
-                                     manifest_out, err);
+        st = lmn__table_read_past(planning->table, version, planning->to->plain_name, manifest_out,
+                                  err);
     return st == LMN_E_NOT_FOUND ? LMN_OK : st;
 }
 

@@ -5,6 +5,7 @@
 
 #include "table/change.h"
 #include "table/conflict.h"
+#include "table/stand_in.h"
 #include "table/versions.h"
 
 static const char message_key[] = "__lance_commit_message";
@@ -139,7 +140,7 @@ enum lmn_status lmn_table_restore(struct lmn_table *table, uint64_t version, str
     struct lmn__change change = { .kind = LMN__CHANGE_RESTORE, .restored_version = version };
     struct lmn__manifest *newest, *restored;
     bool again;
-    enum lmn_status st = lmn__table_newest(table, &newest, err);
+    enum lmn_status st = lmn__table_stand_in(table, &newest, err);
 
     if (st != LMN_OK)
         return st;

@@ -11,7 +11,6 @@
 #include "format/schema.h"
 #include "store/store.h"
 #include "table/table_pb.h"
-#include "table/versions.h"
 
 /* Feature flags that this library knows; see docs/format/table.md. */
 enum {
@@ -26,6 +25,13 @@ enum {
     LMN__FLAG_SPILLED_LINEAGE = 2048,
     LMN__FLAG_MANAGED_BLOBS = 16384,
     LMN__FLAG_FIELD_IDS = 32768
+};
+
+/* What the file of a manifest is told by from another one of its name; zeroed: not known. */
+struct lmn__version_mark {
+    uint64_t bytes;
+    int64_t modified_ns;
+    uint64_t number;
 };
 
 struct lmn__manifest {

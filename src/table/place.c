@@ -133,8 +133,8 @@ static enum lmn_status look_behind(const struct made *made, enum lmn__place *pla
     struct lmn__manifest *next;
     struct lmn__arena arena;
     bool has = false;
-    enum lmn_status st = lmn__table_read_version(made->table, made->base->pb.version + 2,
-                                                 made->base->plain_name, &next, err);
+    enum lmn_status st = lmn__table_read_past(made->table, made->base->pb.version + 2,
+                                              made->base->plain_name, &next, err);
 
     if (st != LMN_OK)
         return st == LMN_E_NOT_FOUND ? LMN_OK : st;

@@ -206,8 +206,7 @@ static enum lmn_status read_manifest(struct walk *walk, uint64_t version,
                                      struct lmn__manifest **manifest_out, struct lmn_error *err)
 {
     if (version != walk->to->pb.version)
-        return lmn__table_read_version(walk->table, version, walk->to->plain_name, manifest_out,
-                                       err);
+        return lmn__table_read_past(walk->table, version, walk->to->plain_name, manifest_out, err);
     *manifest_out = lmn__manifest_acquire(walk->to);
     return LMN_OK;
 }

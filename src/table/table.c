@@ -8,40 +8,13 @@
 #include "table/file_set.h"
 #include "table/scan.h"
 #include "table/snapshot.h"
+#include "table/stand_in.h"
 #include "table/tags.h"
 #include "table/versions.h"
 
 enum { OPEN_FILES_MAX = 512, MICRO = 1000, SECOND_US = 1000000 };
 
 static const char main_branch[] = "main";
-
-static enum lmn_status read_version(struct lmn_store *store, uint64_t version, bool plain,
-                                    struct lmn__manifest **manifest_out, struct lmn_error *err)
-{
-    char path[LMN__VERSION_PATH_BYTES];
-    struct lmn__version_mark mark;
-    enum lmn_status st = lmn__version_mark(store, version, plain, &mark, err);
-
-    lmn__version_path(version, plain, path);
-    *manifest_out = NULL;
-    if (st == LMN_OK)
-        st = lmn__manifest_read(store, path, manifest_out, err);
-    if (st == LMN_E_NOT_FOUND)
-        return lmn_fail(err, st, "%.300s has no version %llu", store->name,
-                        (unsigned long long)version);
-    if (st == LMN_OK && (*manifest_out)->pb.version != version) {
-        /* The next version would get a number that is taken. */
-        st = lmn_fail(err, LMN_E_CORRUPT, "%.300s/%s says that it is version %llu", store->name,
-                      path, (unsigned long long)(*manifest_out)->pb.version);
-        lmn__manifest_release(*manifest_out);
-        *manifest_out = NULL;
-    }
-    if (st == LMN_OK) {
-        (*manifest_out)->plain_name = plain;
-        (*manifest_out)->mark = mark;
-    }
-    return st;
-}
 
 int64_t lmn__manifest_time_us(const struct lmn__manifest *manifest)
 {
@@ -70,7 +43,7 @@ static enum lmn_status read_at_time(struct lmn_store *store, int64_t time_us,
     lmn__arena_init(&arena, store->env, 0);
     st = lmn__versions_list(store, &arena, &version, &count, &plain, err);
     for (uint64_t i = count; st == LMN_OK && i > 0; i--) {
-        st = read_version(store, version[i - 1], plain, manifest_out, err);
+        st = lmn__version_read(store, version[i - 1], plain, manifest_out, err);
         if (st == LMN_OK && lmn__manifest_time_us(*manifest_out) <= time_us)
             break;
         if (st == LMN_OK)
@@ -98,8 +71,12 @@ static enum lmn_status find_manifest(struct lmn_store *store,
     st = lmn__versions_newest(store, &newest, &plain, err);
     if (st != LMN_OK)
         return st;
-    return read_version(store, options->version != 0 ? options->version : newest, plain,
-                        manifest_out, err);
+    st = lmn__version_read(store, options->version != 0 ? options->version : newest, plain,
+                           manifest_out, err);
+    if (st != LMN_E_CORRUPT || options->version != 0)
+        return st;
+    return options->readable ? lmn__readable_below(store, newest, manifest_out, err)
+                             : lmn__newest_damaged(store, newest, err);
 }
 
 /* The directory of a branch; a store of its own, whose manifests name the main one as a base. */
@@ -367,7 +344,9 @@ enum lmn_status lmn__table_newest(struct lmn_table *table, struct lmn__manifest 
         return LMN_OK;
     }
     lmn__manifest_release(known);
-    return st == LMN_OK ? read_version(table->store, newest, plain, manifest_out, err) : st;
+    if (st == LMN_OK)
+        st = lmn__version_read(table->store, newest, plain, manifest_out, err);
+    return st == LMN_E_CORRUPT ? lmn__newest_damaged(table->store, newest, err) : st;
 }
 
 enum lmn_status lmn__table_recent(struct lmn_table *table, struct lmn__manifest **manifest_out,
@@ -393,7 +372,15 @@ enum lmn_status lmn__table_read_version(struct lmn_table *table, uint64_t versio
                                         struct lmn__manifest **manifest_out, struct lmn_error *err)
 {
     *manifest_out = NULL;
-    return read_version(table->store, version, plain, manifest_out, err);
+    return lmn__version_read(table->store, version, plain, manifest_out, err);
+}
+
+enum lmn_status lmn__table_read_past(struct lmn_table *table, uint64_t version, bool plain,
+                                     struct lmn__manifest **manifest_out, struct lmn_error *err)
+{
+    enum lmn_status st = lmn__table_read_version(table, version, plain, manifest_out, err);
+
+    return st == LMN_E_CORRUPT ? LMN_E_NOT_FOUND : st;
 }
 
 enum lmn_status lmn_table_refresh(struct lmn_table *table, struct lmn_error *err)

@@ -74,6 +74,12 @@ LMN_MUST_USE enum lmn_status lmn__table_read_version(struct lmn_table *table, ui
                                                      struct lmn__manifest **manifest_out,
                                                      struct lmn_error *err);
 
+/* The same of one between others. One that is damaged is as one that is gone: what it did is not
+ * known. */
+LMN_MUST_USE enum lmn_status lmn__table_read_past(struct lmn_table *table, uint64_t version,
+                                                  bool plain, struct lmn__manifest **manifest_out,
+                                                  struct lmn_error *err);
+
 /* When a version was made, in microseconds since 1970. */
 int64_t lmn__manifest_time_us(const struct lmn__manifest *manifest);
 

@@ -118,7 +118,7 @@ enum lmn_status lmn__version_mark(struct lmn_store *store, uint64_t version, boo
 
 bool lmn__version_same(const struct lmn__version_mark *a, const struct lmn__version_mark *b)
 {
-    return a->bytes != 0 && a->bytes == b->bytes && a->modified_ns == b->modified_ns &&
+    return a->modified_ns != 0 && a->bytes == b->bytes && a->modified_ns == b->modified_ns &&
            a->number == b->number;
 }
 
@@ -127,7 +127,8 @@ bool lmn__version_is_other(struct lmn_store *store, uint64_t version, bool plain
 {
     struct lmn__version_mark now;
 
-    return mark->bytes != 0 && lmn__version_mark(store, version, plain, &now, NULL) == LMN_OK &&
+    return mark->modified_ns != 0 &&
+           lmn__version_mark(store, version, plain, &now, NULL) == LMN_OK &&
            !lmn__version_same(&now, mark);
 }
 
@@ -139,6 +140,34 @@ enum lmn_status lmn__version_exists(struct lmn_store *store, uint64_t version, b
 
     *there_out = st == LMN_OK;
     return st == LMN_E_NOT_FOUND ? LMN_OK : st;
+}
+
+enum lmn_status lmn__version_read(struct lmn_store *store, uint64_t version, bool plain,
+                                  struct lmn__manifest **manifest_out, struct lmn_error *err)
+{
+    char path[LMN__VERSION_PATH_BYTES];
+    struct lmn__version_mark mark;
+    enum lmn_status st = lmn__version_mark(store, version, plain, &mark, err);
+
+    lmn__version_path(version, plain, path);
+    *manifest_out = NULL;
+    if (st == LMN_OK)
+        st = lmn__manifest_read(store, path, manifest_out, err);
+    if (st == LMN_E_NOT_FOUND)
+        return lmn_fail(err, st, "%.300s has no version %llu", store->name,
+                        (unsigned long long)version);
+    if (st == LMN_OK && (*manifest_out)->pb.version != version) {
+        /* The next version would get a number that is taken. */
+        st = lmn_fail(err, LMN_E_CORRUPT, "%.300s/%s says that it is version %llu", store->name,
+                      path, (unsigned long long)(*manifest_out)->pb.version);
+        lmn__manifest_release(*manifest_out);
+        *manifest_out = NULL;
+    }
+    if (st == LMN_OK) {
+        (*manifest_out)->plain_name = plain;
+        (*manifest_out)->mark = mark;
+    }
+    return st;
 }
 
 bool lmn__version_is_gone(struct lmn_store *store, uint64_t version, bool plain)

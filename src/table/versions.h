@@ -11,18 +11,12 @@
 
 #include "base/arena.h"
 #include "store/store.h"
+#include "table/manifest.h"
 
 enum { LMN__VERSION_PATH_BYTES = 64 };
 
 /* The path of a version's manifest. `plain` asks for the names of early writers. */
 void lmn__version_path(uint64_t version, bool plain, char path_out[LMN__VERSION_PATH_BYTES]);
-
-/* What the file of a manifest is told by from another one of its name; zeroed: not known. */
-struct lmn__version_mark {
-    uint64_t bytes;
-    int64_t modified_ns;
-    uint64_t number;
-};
 
 /* LMN_E_NOT_FOUND  there is no manifest of this version */
 LMN_MUST_USE enum lmn_status lmn__version_mark(struct lmn_store *store, uint64_t version,
@@ -43,6 +37,16 @@ bool lmn__version_is_other(struct lmn_store *store, uint64_t version, bool plain
 LMN_MUST_USE enum lmn_status lmn__version_exists(struct lmn_store *store, uint64_t version,
                                                  bool plain, bool *there_out,
                                                  struct lmn_error *err);
+
+/*
+ * Read the manifest of a version; the caller releases it.
+ *
+ * LMN_E_NOT_FOUND  there is no such version
+ * LMN_E_CORRUPT    it does not decode, or is that of another version
+ */
+LMN_MUST_USE enum lmn_status lmn__version_read(struct lmn_store *store, uint64_t version,
+                                               bool plain, struct lmn__manifest **manifest_out,
+                                               struct lmn_error *err);
 
 /* Is there surely none any more, as after a cleanup? */
 bool lmn__version_is_gone(struct lmn_store *store, uint64_t version, bool plain);

@@ -962,3 +962,107 @@ def test_columns__joined(leman, path, tmp_path):
     fails(leman("columns", path, "--on", "id"), 2, "--join")
     fails(leman("columns", path, "--join", in_order, "--drop", "n"), 2, "not several")
     assert package.open(path).version == 4
+
+
+def manifest_of(path, version):
+    return path / "_versions" / f"{2**64 - 1 - version:020}.manifest"
+
+
+@pytest.fixture
+def damaged(path):
+    """A table of four versions, of which the newest is cut to nothing."""
+    table = package.open(path)
+    table.append(ROWS[:1])
+    table.append(ROWS[:2])
+    table.tags.create("two", 2)
+    ids = table.scan(with_row_id=True).to_arrow()["_rowid"].to_pylist()
+    table.append(ROWS)
+    manifest_of(path, 4).write_bytes(b"")
+    return path, max(ids)
+
+
+def test_damaged_newest__is_told(leman, damaged):
+    path, _ = damaged
+    told = ("18446744073709551611.manifest", "version 3 can be read", "leman restore")
+    for command in (["scan"], ["columns"], ["cleanup"], ["append", "-"], ["compact"]):
+        fails(leman(command[0], path, *command[1:], stdin=b'{"id": 9}\n'), 1, *told)
+    fails(leman("diff", path, 1), 1, *told)
+    fails(leman("tag", path, "new"), 1, *told)
+    with pytest.raises(package.CorruptError, match="version 3 can be read"):
+        package.open(path)
+
+
+def test_damaged_newest__the_others_are_there(leman, damaged):
+    path, _ = damaged
+    listed = lines(leman("versions", path, "--json"))
+    assert [item["operation"] for item in listed] == ["overwrite", "append", "append", "unreadable"]
+    assert "unreadable" in ok(leman("versions", path)).splitlines()[-1]
+    assert ok(leman("count", path, "--version", 3)) == "6\n"
+    assert len(lines(leman("diff", path, 1, 3, "--json"))) == 3
+    assert ok(leman("tag", path)).split() == ["2", "two"]
+    ok(leman("tag", path, "three", 3))
+    ok(leman("tag", path, "two", "--delete"))
+    assert ok(leman("tag", path)).split() == ["3", "three"]
+
+
+def test_damaged_newest__a_restore_brings_it_back(leman, damaged):
+    path, last_id = damaged
+    assert ok(leman("restore", path, 3)) == "version 5 has the content of version 3\n"
+    assert "0 findings" in ok(leman("verify", path))
+    table = package.open(path)
+    table.append(ROWS)
+    assert len(table) == 9
+    rows = table.scan(with_row_id=True).to_arrow()["_rowid"].to_pylist()
+    assert min(rows[6:]) > last_id + len(ROWS)  # those of the damaged version are not given again
+    dataset = lance.dataset(str(path))
+    assert dataset.count_rows() == 9
+    fragments = [fragment.fragment_id for fragment in dataset.get_fragments()]
+    assert fragments[:3] == [0, 1, 2] and fragments[3] > 3
+    assert len(lines(leman("diff", path, 3, "--json"))) == 3
+    table.delete("id = 1")
+    table.compact()
+    assert "0 findings" in ok(leman("verify", path))
+    # What the damaged one needs is not known, so everything stays until it is given up.
+    told = fails(leman("cleanup", path, "--older-than", "0s"), 1, "version 4 needs are not known")
+    assert str(manifest_of(path, 4)) in told and "nothing is removed" in told
+    manifest_of(path, 4).unlink()
+    ok(leman("cleanup", path, "--older-than", "0s"))
+
+
+def test_damaged_newest__in_python(damaged):
+    path, _ = damaged
+    table = package.open(path, version=3)
+    assert [item["operation"] for item in table.versions()][-1] == "unreadable"
+    with pytest.raises(package.CorruptError, match="version 3 can be read"):
+        table.append(ROWS)
+    table.restore(2)
+    assert (table.version, len(package.open(path))) == (5, 4)
+
+
+def test_damaged_newest__several(leman, damaged):
+    path, _ = damaged
+    manifest_of(path, 3).write_bytes(b"nothing that could be a manifest")
+    fails(leman("scan", path), 1, "version 2 can be read")
+    ok(leman("restore", path, "two"))
+    assert ok(leman("count", path)) == "4\n"
+    for version in (1, 2, 5):
+        manifest_of(path, version).write_bytes(b"")
+    fails(leman("scan", path), 1, "no other version can be read")
+    fails(leman("versions", path), 2, "no version that can be read")
+
+
+def test_damaged_between__is_a_conflict_to_those_who_write(path):
+    """What it did is not known."""
+
+    def pieces():
+        yield pa.Table.from_pylist(ROWS[:1])
+        package.open(path).append(ROWS)
+        manifest_of(path, 2).write_bytes(b"")
+        package.open(path, version=1).restore(1)
+
+    with pytest.raises(package.ConflictError, match="what version 2 did is not known"):
+        package.open(path).append(pieces())
+    table = package.open(path)
+    table.update("id = 1", values={"n": 7.0})
+    assert (len(table), table.version) == (3, 4)
+    assert len(table.diff(1).to_pylist()) == 1
