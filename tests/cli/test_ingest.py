@@ -214,6 +214,7 @@ def test_a_place_is_named_once(leman, tmp_path):
     assert text.count(str(tmp_path)) == 1, text
     text = leman(*load, "--on-error", "skip").stderr.decode()
     assert sorted(text.splitlines()) == [
-        f'leman: {tmp_path}/bad.csv: offset 4: line 3: field "a" of type int64 has no place for "x"',
+        f'leman: {tmp_path}/bad.csv: offset 4: line 3: field "a" of type int64 has no place '
+        'for "x"',
         f"leman: {tmp_path}/empty.csv: offset 0: line 1: an empty file, without a header",
     ]
