@@ -89,5 +89,10 @@ enum lmn_status lmn__table_stand_in(struct lmn_table *table, struct lmn__manifes
         return st;
     raise_ids(&(*manifest_out)->pb, newest - (*manifest_out)->pb.version);
     (*manifest_out)->pb.version = newest;
-    return lmn__version_mark(table->store, newest, plain, &(*manifest_out)->mark, err);
+    st = lmn__version_mark(table->store, newest, plain, &(*manifest_out)->mark, err);
+    if (st != LMN_OK) {
+        lmn__manifest_release(*manifest_out);
+        *manifest_out = NULL;
+    }
+    return st;
 }

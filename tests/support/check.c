@@ -9,6 +9,8 @@
 #include "arrow/heap.h"
 #include "base/env.h"
 
+enum { TEST_THREADS = 2 };
+
 static atomic_llong live_count;
 static int64_t own_count;
 static struct {
@@ -154,7 +156,7 @@ struct lmn_env *test_env(void)
     struct lmn_env_options options = { .allocator = &allocator,
                                        .data_bytes_max = (uint64_t)1 << 30,
                                        .idle_bytes_max = 1,
-                                       .threads = 2 };
+                                       .threads = TEST_THREADS };
 
     if (env == NULL) {
         if (lmn_env_new(&options, &env, NULL) != LMN_OK)
@@ -173,6 +175,11 @@ void test_source_bytes_max(uint64_t bytes)
     if (usual == 0)
         usual = env->source_bytes_max;
     env->source_bytes_max = bytes != 0 ? bytes : usual;
+}
+
+void test_threads(uint32_t count)
+{
+    test_env()->threads = count != 0 ? count : TEST_THREADS;
 }
 
 int64_t live_allocations(void)

@@ -59,6 +59,9 @@ void check_status(const char *file, int line, enum lmn_status status, enum lmn_s
 /* The environment of this program; made at first use. */
 struct lmn_env *test_env(void);
 
+/* How many threads calls in test_env() have from here on; 0: the usual two. */
+void test_threads(uint32_t count);
+
 /* How many bytes of rows to merge or join stay in its memory, from here on; 0: as many as usual. */
 void test_source_bytes_max(uint64_t bytes);
 

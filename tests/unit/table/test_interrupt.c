@@ -168,12 +168,16 @@ static void test_interrupt__at_any_time(void **state)
 {
     (void)state;
     for (int i = 0; i < CALLS; i++) {
-        uint64_t nth = 0;
+        for (uint32_t threads = 2; threads != 0; threads--) {
+            uint64_t nth = 0;
 
-        while (!interrupt(i, nth))
-            nth++;
-        CHECK(nth > 2); /* it was asked for */
+            test_threads(threads);
+            while (!interrupt(i, nth))
+                nth++;
+            CHECK(threads > 1 || nth > 2); /* asked; another thread may take all the work */
+        }
     }
+    test_threads(0);
 }
 
 /* Threads of the library are not asked, nor is another thread of the program. */
