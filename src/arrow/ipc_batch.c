@@ -331,7 +331,8 @@ static enum lmn_status put_values(struct walk *walk, const struct lmn__ipc_type 
             return lmn_fail(walk->err, LMN_E_CORRUPT, "%lld lists", (long long)array->length);
         st = put_child(walk, type, 0, length, array);
         if (walk->slot != LMN__IPC_NO_ROW)
-            walk->slot /= type->layout->dimension;
+            walk->slot = type->layout->dimension != 0 ? walk->slot / type->layout->dimension
+                                                      : LMN__IPC_NO_ROW; /* in no list */
         return st;
     case LMN__LAYOUT_STRUCT:
         for (uint32_t i = 0; st == LMN_OK && i < type->child_count; i++)

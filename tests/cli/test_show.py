@@ -8,6 +8,7 @@ import io
 import json
 import lzma
 import math
+import struct
 import time
 from decimal import Decimal
 
@@ -116,6 +117,15 @@ def test_ipc_cut(leman):
     data = ipc_bytes(pa.table({"n": list(range(1000))}), "file")
     fails(leman("show", "-", stdin=data[:-8]), 1, "standard input", "cut")
     fails(leman("show", "-", stdin=data[:3000]), 1, "message")
+
+
+def test_ipc_bad_string_beside_lists_of_no_items(leman):
+    """The lists have none of the strings that the file gives them."""
+    values = pa.array([b"a"] * 76 + [b"\xff"])
+    texts = pa.StringArray.from_buffers(77, *values.buffers()[1:])
+    data = ipc_bytes(pa.table({"c": pa.FixedSizeListArray.from_arrays(texts, 77)}))
+    data = data.replace(struct.pack("<i", 77), struct.pack("<i", 0), 1)
+    fails(leman("show", "-", stdin=data), 1, '"c": "item": a string that is not UTF-8: "\\xff"')
 
 
 def test_lance_file(leman, tmp_path):
