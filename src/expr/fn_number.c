@@ -2,6 +2,7 @@
 #include <math.h>
 
 #include "expr/function.h"
+#include "expr/wide.h"
 
 enum {
     ROOT,
@@ -166,6 +167,7 @@ static enum lmn_status keep_kernel(struct lmn__frame *frame, const struct lmn__t
     out->values = values;
     memset(bad, 0, rows);
     for (uint32_t i = 0; i < rows; i++) {
+        struct lmn__wide *wide;
         int64_t whole;
 
         switch (form) {
@@ -175,6 +177,11 @@ static enum lmn_status keep_kernel(struct lmn__frame *frame, const struct lmn__t
             break;
         case LMN__FORM_F64:
             ((double *)values)[i] = functions[term->choice](((const double *)arg->values)[i]);
+            break;
+        case LMN__FORM_WIDE: /* ABSOLUTE */
+            wide = (struct lmn__wide *)values + i;
+            *wide = ((const struct lmn__wide *)arg->values)[i];
+            bad[i] = lmn__wide_is_negative(wide) && !lmn__wide_negate(wide, wide);
             break;
         default:
             whole = ((const int64_t *)arg->values)[i];
@@ -259,7 +266,7 @@ static enum lmn_status bind_keep(struct lmn__binder *binder, uint32_t place, int
         type = lmn__type_plain(type.kind == LMN__KIND_U64 ? LMN__KIND_U64 : LMN__KIND_I64);
     else if (type.kind == LMN__KIND_F16)
         type = lmn__type_plain(LMN__KIND_F32);
-    else if (type.kind == LMN__KIND_DECIMAL || type.kind == LMN__KIND_NULL)
+    else if ((type.kind == LMN__KIND_DECIMAL && choice != ABSOLUTE) || type.kind == LMN__KIND_NULL)
         type = lmn__type_plain(LMN__KIND_F64);
     if (type.kind == LMN__KIND_U64) {
         *term_out = arg[0];

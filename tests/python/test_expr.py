@@ -372,6 +372,7 @@ VALUES = [
     "arrow_cast(i, 'Utf8')",
     "arrow_cast(d, 'Timestamp(Second, None)')",
     "arrow_cast(i, 'Decimal128(10, 2)')",
+    "abs(arrow_cast(i - 1, 'Decimal128(38, 18)') / 3)",
     "regexp_instr(s, 'b')",
     "regexp_count(coalesce(s, ''), 'a|b')",
     "array_concat(l, [7, i], l)",
