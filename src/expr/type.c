@@ -255,9 +255,10 @@ static bool named_decimal(const struct lmn__type_name *name, struct lmn__type *t
 }
 
 /* time and timestamp, whose number is that of the digits of a second. */
+/* A timestamp without digits has microseconds, as in Lance's filters. */
 static bool named_time(const struct lmn__type_name *name, bool is_time, struct lmn__type *type)
 {
-    int32_t digits = name->number_count > 0 ? name->number[0] : 9;
+    int32_t digits = name->number_count > 0 ? name->number[0] : is_time ? 9 : 6;
 
     if (name->number_count > 1 || digits < 0 || digits > 9 || digits % 3 != 0)
         return false;

@@ -373,6 +373,8 @@ VALUES = [
     "arrow_cast(d, 'Timestamp(Second, None)')",
     "arrow_cast(i, 'Decimal128(10, 2)')",
     "abs(arrow_cast(i - 1, 'Decimal128(38, 18)') / 3)",
+    "cast(i as timestamp)",
+    "cast(concat('0001-01-0', cast(coalesce(abs(i), 0) + 1 as string)) as timestamp)",
     "regexp_instr(s, 'b')",
     "regexp_count(coalesce(s, ''), 'a|b')",
     "array_concat(l, [7, i], l)",
