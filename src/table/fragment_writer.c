@@ -9,12 +9,13 @@
 #include <stdio.h>
 
 #include "arrow/schema.h"
+#include "arrow/share.h"
 #include "arrow/view.h"
 #include "base/math.h"
 #include "os/random.h"
 #include "table/change.h"
 
-enum { ROWS_DEFAULT = 1 << 20, NAME_BYTES = 48 };
+enum { ROWS_DEFAULT = 1 << 20, NAME_BYTES = 48, PARTS = 8 };
 static const uint64_t bytes_default = 90ull << 30;
 
 struct finished {
@@ -221,6 +222,16 @@ static struct ArrowArray slice_of(const struct ArrowArray *batch, uint64_t first
     return slice;
 }
 
+/* How many rows are written until it is looked how large the file is: a part of what it may be. */
+static uint64_t rows_at_once(const struct lmn__fragment_writer *writer,
+                             const struct ArrowArray *batch)
+{
+    uint64_t rows = (uint64_t)batch->length;
+    uint64_t part = lmn__max_u64(writer->bytes_max / PARTS, 1);
+
+    return lmn__div_up(rows, 1 + lmn__array_bytes(batch, &writer->schema) / part);
+}
+
 /* What has no place yet may take less than it looks. */
 static enum lmn_status check_full(struct lmn__fragment_writer *writer, bool *full_out,
                                   struct lmn_error *err)
@@ -270,7 +281,7 @@ static enum lmn_status check_key(const struct lmn__fragment_writer *writer,
 enum lmn_status lmn__fragment_writer_write(struct lmn__fragment_writer *writer,
                                            const struct ArrowArray *batch, struct lmn_error *err)
 {
-    uint64_t rows = (uint64_t)batch->length, first = 0;
+    uint64_t rows = (uint64_t)batch->length, first = 0, at_once = rows_at_once(writer, batch);
     enum lmn_status st = LMN_OK;
 
     while (st == LMN_OK && first < rows) {
@@ -282,7 +293,8 @@ enum lmn_status lmn__fragment_writer_write(struct lmn__fragment_writer *writer,
             st = open_file(writer, err);
         if (st != LMN_OK)
             break;
-        count = lmn__min_u64(rows - first, writer->rows_max - writer->file_rows);
+        count = lmn__min_u64(lmn__min_u64(rows - first, at_once),
+                             writer->rows_max - writer->file_rows);
         slice = slice_of(batch, first, count);
         st = check_key(writer, &slice, err);
         if (st == LMN_OK)

@@ -366,8 +366,15 @@ def test_fragments_are_cut_by_rows(db):
 def test_fragments_are_cut_by_bytes(db):
     batch = pa.record_batch({"x": [np.random.bytes(50_000) for _ in range(20)]})  # a megabyte
     table = db.create_table("t", (batch for _ in range(12)), max_bytes_per_fragment=2_500_000)
-    assert table.info()["num_fragments"] == 4
+    assert table.info()["num_fragments"] == 5
     assert len(table) == 240
+
+
+def test_large_batches_are_cut_by_bytes(db):
+    rows = pa.table({"id": range(240), "x": [np.random.bytes(50_000) for _ in range(240)]})
+    table = db.create_table("t", rows, max_bytes_per_fragment=2_500_000)
+    assert table.info()["num_fragments"] == 5
+    assert table.to_arrow() == rows
 
 
 def test_fragments_are_cut_by_the_bytes_of_their_files(db):
