@@ -19,7 +19,7 @@ LMN_API LMN_MUST_USE enum lmn_status lmn_database_list(struct lmn_env *env, cons
  * A store whose root is the directory of table `name`, for lmn_table_open() and
  * lmn_table_create(). The caller releases it.
  *
- * LMN_E_INVALID  a name that is no file name
+ * LMN_E_INVALID  a name that is no file name, or an empty root
  */
 LMN_API LMN_MUST_USE enum lmn_status lmn_database_store(struct lmn_env *env, const char *root,
                                                         const char *name,

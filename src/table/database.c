@@ -42,6 +42,8 @@ static enum lmn_status table_path(const char *root, const char *name, char *path
     enum lmn_status st = check_name(name, err);
     int len;
 
+    if (st == LMN_OK && root[0] == '\0')
+        st = lmn_fail(err, LMN_E_INVALID, "the directory of a database has an empty name");
     if (st != LMN_OK)
         return st;
     len = snprintf(path, PATH_BYTES, "%s/%s%s", root, name, suffix);

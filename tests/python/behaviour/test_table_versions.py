@@ -53,6 +53,12 @@ def test_database__names_that_are_no_file_names_are_refused(db, name):
         db.create_table(name, {"x": [1]})
 
 
+def test_database__one_without_a_name_is_not_the_root_of_the_system():
+    for call in (lambda db: db.create_table("leman-test", {"x": [1]}), lambda db: db["leman-test"]):
+        with pytest.raises(leman.InvalidError, match="has an empty name"):
+            call(leman.connect(""))
+
+
 def test_database__other_places_than_directories_are_refused_by_name(tmp_path):
     with pytest.raises(leman.UnsupportedError, match="s3"):
         leman.connect("s3://bucket/db")
