@@ -486,7 +486,7 @@ def _rows_of_new(data, schema):
 
 
 def local_path(uri):
-    """The directory that a path or a ``file://`` URI is."""
+    """The directory that a path or a ``file://`` URI is, wherever the process goes."""
     path = os.fspath(uri)
     if path.startswith("file://"):
         path = path.removeprefix("file://")
@@ -495,7 +495,7 @@ def local_path(uri):
             f"databases and tables are directories of this machine; "
             f"{path.partition('://')[0]}:// is not supported"
         )
-    return os.path.expanduser(path)
+    return os.path.abspath(os.path.expanduser(path)) if path else path
 
 
 def open(path, version=None, branch=None):

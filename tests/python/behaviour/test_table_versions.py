@@ -405,6 +405,21 @@ def test_table__copies_stand_at_the_version_of_their_own(db, table, again):
     assert values(db["t"]) == [1, 2, 3, 4]
 
 
+def test_paths_hold_when_the_process_goes_elsewhere(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    db = leman.connect("zoo")
+    pets = db.create_table("pets", {"x": [1]})
+    alone = leman.create("alone.lance", {"x": [1]})
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    for table in (pets, alone):
+        table.append({"x": [2]})
+        assert values(table) == [1, 2]
+    db.create_table("more", {"x": [1]})
+    assert db.list_tables() == ["more", "pets"]
+    assert os.listdir() == []
+
+
 def test_table__goes_to_other_processes_by_a_path_that_holds_there(
     db, table, monkeypatch, tmp_path
 ):
