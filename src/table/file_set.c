@@ -368,13 +368,17 @@ static enum lmn_status check_path(const struct lmn__file_set *set, struct lmn__s
 
 /*
  * What it means that a file cannot be found: nothing is wrong with the table where a cleanup has
- * removed the version that names it.
+ * removed the version that names it, or somebody the table.
  */
 static enum lmn_status missing(const struct lmn__file_set *set,
                                const struct lmn__manifest *manifest, struct lmn_error *err)
 {
     unsigned long long version = manifest->pb.version;
+    uint64_t newest;
+    bool plain;
 
+    if (lmn__versions_newest(set->store, &newest, &plain, NULL) == LMN_E_NOT_FOUND)
+        return lmn__fail_within(err, LMN_E_NOT_FOUND, "the table was dropped or renamed");
     if (lmn__version_is_gone(set->store, manifest->pb.version, manifest->plain_name))
         return lmn__fail_within(err, LMN_E_NOT_FOUND,
                                 "version %llu was removed by a cleanup, read a newer one", version);

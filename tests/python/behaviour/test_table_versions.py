@@ -189,6 +189,12 @@ def test_read__of_a_version_that_was_cleaned_up_is_told(table):
     assert values(behind) == [1, 2, 3]
 
 
+def test_read__of_a_table_that_was_dropped_is_told(db, table):
+    db.drop_table("t")
+    with pytest.raises(leman.NotFoundError, match="was dropped or renamed: cannot open .*lance"):
+        table.to_arrow()
+
+
 @pytest.mark.parametrize("cleaned", [[], [4], [3], [3, 4]])
 def test_write__a_handle_that_is_behind_goes_on_from_the_newest(table, cleaned):
     other = leman.open(table.path)
