@@ -254,8 +254,10 @@ static bool named_decimal(const struct lmn__type_name *name, struct lmn__type *t
     return true;
 }
 
-/* time and timestamp, whose number is that of the digits of a second. */
-/* A timestamp without digits has microseconds, as in Lance's filters. */
+/*
+ * time and timestamp, whose number is that of the digits of a second. A timestamp without one has
+ * microseconds, as in Lance's filters.
+ */
 static bool named_time(const struct lmn__type_name *name, bool is_time, struct lmn__type *type)
 {
     int32_t digits = name->number_count > 0 ? name->number[0] : is_time ? 9 : 6;
