@@ -10,6 +10,8 @@
 /*
  * The names of the tables in directory `root`, sorted; none when there is no such directory. `env`
  * may be NULL. The caller frees the list.
+ *
+ * LMN_E_INVALID  `root` is a file
  */
 LMN_API LMN_MUST_USE enum lmn_status lmn_database_list(struct lmn_env *env, const char *root,
                                                        struct lmn_name_list *list_out,

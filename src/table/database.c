@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "os/entry.h"
 #include "os/file.h"
 #include "os/random.h"
 #include "store/store.h"
@@ -125,6 +126,7 @@ enum lmn_status lmn_database_list(struct lmn_env *env, const char *root,
 {
     struct lmn_env *own;
     struct listing listing = { .root = root };
+    struct lmn__entry there;
     enum lmn_status st = lmn__env_resolve(env, &own, err);
 
     *list_out = (struct lmn_name_list){ 0 };
@@ -135,7 +137,9 @@ enum lmn_status lmn_database_list(struct lmn_env *env, const char *root,
                                : lmn__no_memory(err, "a list of tables", 0);
     lmn_env_release(own);
     if (st == LMN_E_NOT_FOUND)
-        st = LMN_OK;
+        st = lmn__entry_stat(root, &there, NULL) == LMN_OK
+                 ? lmn_fail(err, LMN_E_INVALID, "%.300s is no directory", root)
+                 : LMN_OK;
     if (st != LMN_OK) {
         lmn__arena_free(listing.arena);
         return st;

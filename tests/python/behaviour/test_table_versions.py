@@ -59,6 +59,12 @@ def test_database__one_without_a_name_is_not_the_root_of_the_system():
             call(leman.connect(""))
 
 
+def test_database__a_file_has_no_tables(tmp_path):
+    (tmp_path / "db").write_text("")
+    with pytest.raises(leman.InvalidError, match="db is no directory"):
+        leman.connect(tmp_path / "db").list_tables()
+
+
 def test_database__other_places_than_directories_are_refused_by_name(tmp_path):
     with pytest.raises(leman.UnsupportedError, match="s3"):
         leman.connect("s3://bucket/db")
