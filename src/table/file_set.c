@@ -368,7 +368,7 @@ static enum lmn_status check_path(const struct lmn__file_set *set, struct lmn__s
 
 /*
  * What it means that a file cannot be found: nothing is wrong with the table where a cleanup has
- * removed the version that names it, or somebody the table.
+ * removed the version that names it, or somebody the table, which may be another one now.
  */
 static enum lmn_status missing(const struct lmn__file_set *set,
                                const struct lmn__manifest *manifest, struct lmn_error *err)
@@ -382,6 +382,12 @@ static enum lmn_status missing(const struct lmn__file_set *set,
     if (lmn__version_is_gone(set->store, manifest->pb.version, manifest->plain_name))
         return lmn__fail_within(err, LMN_E_NOT_FOUND,
                                 "version %llu was removed by a cleanup, read a newer one", version);
+    if (lmn__version_is_other(set->store, manifest->pb.version, manifest->plain_name,
+                              &manifest->mark))
+        return lmn__fail_within(err, LMN_E_NOT_FOUND,
+                                "the table was dropped, and another one made in its place, since "
+                                "version %llu was read, refresh it",
+                                version);
     return lmn_fail(err, LMN_E_CORRUPT, "%s, which version %llu needs",
                     err != NULL ? err->message : "", version);
 }

@@ -25,7 +25,7 @@ void lmn__file_set_free(struct lmn__file_set *set);
  * Open a data file of a fragment of `manifest`, whose base paths it may name. The caller releases
  * *file_out.
  *
- * LMN_E_NOT_FOUND  the file is gone with the version, by a cleanup
+ * LMN_E_NOT_FOUND  the file is gone with the version, by a cleanup, or with the table
  * LMN_E_CORRUPT    it is gone though the version is there, has another size than the manifest says,
  *                  or does not decode
  */

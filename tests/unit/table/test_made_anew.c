@@ -161,6 +161,26 @@ static void test_made_anew__writes_go_to_the_table_that_is_there(void **state)
     }
 }
 
+/* A handle that was opened before reads what is gone: that is no damage. */
+static void test_made_anew__reads_say_so(void **state)
+{
+    static const struct lmn_scan_options every = { 0 };
+    struct lmn_store *store = test_store_memory();
+    struct lmn_table *table = keyed_table(store, old_row, OLD_ROWS, NULL);
+    struct ArrowArrayStream stream;
+    struct lmn_error err = { 0 };
+
+    (void)state;
+    make_anew(store);
+    CHECK_STATUS(lmn_table_scan(table, &every, &stream, &err), LMN_E_NOT_FOUND, &err);
+    CHECK(strstr(err.message, "the table was dropped, and another one made") != NULL);
+    CHECK_OK(lmn_table_refresh(table, &err));
+    keyed_check(table, new_row, NEW_ROWS);
+    lmn_table_release(table);
+    lmn_store_release(store);
+    CHECK_EQ(live_allocations(), 0);
+}
+
 /* When the operation has made so many steps, the table is made anew. */
 struct intrusion {
     struct lmn_store *store;
@@ -243,6 +263,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_made_anew__writes_go_to_the_table_that_is_there),
+        cmocka_unit_test(test_made_anew__reads_say_so),
         cmocka_unit_test(test_made_anew__at_any_step_of_a_write),
         cmocka_unit_test(test_made_anew__is_told),
     };
