@@ -314,7 +314,8 @@ static bool is_same(struct lmn_table *table, const struct lmn__manifest *manifes
 
 /*
  * Is this the newest version for sure? That it has no successor is not enough: one may have been
- * made and cleaned away. The stamp is not either: its clock may tick slowly.
+ * made and cleaned away. The stamp is not either: its clock may tick slowly, and does not where a
+ * backup is copied over the files.
  */
 static bool is_tip(struct lmn_table *table, const struct lmn__manifest *manifest)
 {
@@ -323,7 +324,8 @@ static bool is_tip(struct lmn_table *table, const struct lmn__manifest *manifest
     lmn__mutex_lock(&table->mutex);
     stamp = table->locked.tip == manifest->pb.version ? table->locked.tip_stamp : 0;
     lmn__mutex_unlock(&table->mutex);
-    return stamp != 0 && stamp == lmn__versions_stamp(table->store) && is_last(table, manifest);
+    return stamp != 0 && stamp == lmn__versions_stamp(table->store) && is_same(table, manifest) &&
+           is_last(table, manifest);
 }
 
 enum lmn_status lmn__table_newest(struct lmn_table *table, struct lmn__manifest **manifest_out,

@@ -364,6 +364,33 @@ static void test_change__commits_of_others_within_a_tick_are_seen(void **state)
     lmn_store_release(store);
 }
 
+/* A manifest that is copied back, as from a backup, is read again; its directory has not changed.
+ */
+static void test_change__a_manifest_that_is_copied_back_is_seen(void **state)
+{
+    struct lmn_store *store = test_store_memory();
+    struct lmn__store_ops ops = *store->ops;
+    struct lmn_table *table = create(store, 10);
+    char path[LMN__VERSION_PATH_BYTES], bytes[4096];
+    int64_t len;
+
+    (void)state;
+    ops.dir_stamp = read_stamp;
+    store->ops = &ops;
+    stamp_stands = false;
+    append(table, 10);
+    stamp_stands = true;
+    lmn__version_path(2, false, path);
+    len = test_store_read(store, path, bytes, sizeof bytes);
+    CHECK(len > 0 && len <= (int64_t)sizeof bytes);
+    CHECK_OK(ops.remove(store, path, NULL));
+    test_store_write(store, path, bytes, (size_t)len);
+    append(table, 5);
+    CHECK_EQ(rows_of(table), 25);
+    lmn_table_release(table);
+    lmn_store_release(store);
+}
+
 /*
  * The version that follows the handle's own is made and cleaned away by others; its number must not
  * be taken again.
@@ -409,6 +436,7 @@ int main(void)
         cmocka_unit_test(test_change__power_loss_keeps_acknowledged_commits),
         cmocka_unit_test(test_change__own_commits_are_known_to_be_the_newest),
         cmocka_unit_test(test_change__commits_of_others_within_a_tick_are_seen),
+        cmocka_unit_test(test_change__a_manifest_that_is_copied_back_is_seen),
         cmocka_unit_test(test_change__a_number_that_was_cleaned_away_stays_free),
     };
 
