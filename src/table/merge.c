@@ -22,8 +22,11 @@
 #include "table/merge_where.h"
 #include "table/move.h"
 
-/* Pairs are updated a few at first, then as many as have this many bytes; so are rows inserted. */
-enum { PAIRS_FIRST = 8, PAIRS_MAX = 8192, INSERTED_MAX = 65536, ROWS_BYTES = 32 << 20 };
+/*
+ * Pairs are updated a few at first, then as many as have this many bytes; so are rows inserted. The
+ * source's rows may lie in a file, and in any order: few at once would read all of it often.
+ */
+enum { PAIRS_FIRST = 8, ROWS_MAX = 65536, ROWS_BYTES = 32 << 20 };
 
 struct merge {
     struct lmn_table *table;
@@ -263,7 +266,7 @@ static enum lmn_status each_pairs(struct merge *merge, pairs_fn fn, struct lmn_e
         st = fn(merge, &merge->pair[i], count, &bytes, err);
         i += count;
         if (bytes != 0)
-            at_once = rows_fitting(lmn__div_up(bytes, count), lmn__min_u64(count * 4, PAIRS_MAX));
+            at_once = rows_fitting(lmn__div_up(bytes, count), lmn__min_u64(count * 4, ROWS_MAX));
     }
     return st;
 }
@@ -402,9 +405,9 @@ static enum lmn_status insert_all(struct merge *merge, struct lmn_error *err)
 {
     const struct lmn__merge_source *source = &merge->source;
     uint64_t all = source->spool.row_count, bytes;
-    uint64_t at_once = rows_fitting(lmn__spool_row_bytes(&source->spool), INSERTED_MAX);
+    uint64_t at_once = rows_fitting(lmn__spool_row_bytes(&source->spool), ROWS_MAX);
     uint64_t count = all - lmn__bits_count(source->matched, 0, all);
-    uint64_t *row = lmn__calloc(merge->env, INSERTED_MAX, sizeof *row);
+    uint64_t *row = lmn__calloc(merge->env, ROWS_MAX, sizeof *row);
     enum lmn_status st = row != NULL ? LMN_OK : lmn__no_memory(err, "a list of rows", 0);
 
     merge->result.inserted += count;
@@ -418,7 +421,7 @@ static enum lmn_status insert_all(struct merge *merge, struct lmn_error *err)
         if (count == 0)
             break;
         st = insert_rows(merge, row, count, &bytes, err);
-        at_once = rows_fitting(lmn__div_up(bytes, count), lmn__min_u64(count * 4, INSERTED_MAX));
+        at_once = rows_fitting(lmn__div_up(bytes, count), lmn__min_u64(count * 4, ROWS_MAX));
     }
     lmn__free(merge->env, row);
     return st;
