@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The file is a Lance file of one fragment that no manifest names. Its columns are called "0", "1",
- * ... and so are the fields below them, without metadata and nullable: what names and marks mean is
- * for whoever picks the rows.
+ * The file is a Lance file of one fragment that no manifest names. Its columns have their names,
+ * for messages; the fields below them are called "0", "1", ..., and all are without metadata and
+ * nullable: what names and marks mean is for whoever picks the rows.
  */
 #include "table/spool.h"
 
@@ -83,6 +83,18 @@ static enum lmn_status make_plain(struct ArrowSchema *schema, bool is_entries,
     return LMN_OK;
 }
 
+static enum lmn_status name_columns(struct lmn__spool *spool, struct lmn_error *err)
+{
+    for (int64_t i = 0; i < spool->schema->n_children; i++) {
+        const char *name = spool->schema->children[i]->name;
+
+        if (name != NULL &&
+            ArrowSchemaSetName(spool->file_schema.children[i], name) != NANOARROW_OK)
+            return lmn__no_memory(err, "a schema", 0);
+    }
+    return LMN_OK;
+}
+
 static enum lmn_status set_path(struct lmn__spool *spool, struct lmn_error *err)
 {
     char one[LMN__TOKEN_CHARS], two[LMN__TOKEN_CHARS];
@@ -112,6 +124,8 @@ static enum lmn_status open_writer(struct lmn__spool *spool, struct lmn_error *e
         st = lmn__arrow_schema_copy(spool->schema, schema, err);
     if (st == LMN_OK)
         st = make_plain(schema, false, err);
+    if (st == LMN_OK)
+        st = name_columns(spool, err);
     if (st == LMN_OK)
         st = lmn_file_writer_open(spool->store, spool->path, schema, &options, &spool->writer, err);
     return st;

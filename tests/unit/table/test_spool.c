@@ -170,6 +170,20 @@ static void test_spool__null_rows_are_refused(void **state)
     sample_deinit(&sample);
 }
 
+/* Where a message names a column, is it one of the rows? */
+static bool names_rightly(const char *message, const struct sample *sample)
+{
+    const char *name = strstr(message, "column \"");
+    bool found = name == NULL;
+
+    for (int64_t i = 0; !found && i < sample->schema.n_children; i++) {
+        const char *known = sample->schema.children[i]->name;
+
+        found = strncmp(name + sizeof "column \"" - 1, known, strlen(known)) == 0;
+    }
+    return found;
+}
+
 static void test_spool__faults(void **state)
 {
     struct sample sample;
@@ -196,6 +210,7 @@ static void test_spool__faults(void **state)
         fault_disarm();
         CHECK(st == LMN_OK || (fired && (st == LMN_E_NO_MEMORY || st == LMN_E_IO)));
         CHECK(st == LMN_OK || err.message[0] != '\0');
+        CHECK(st != LMN_E_IO || names_rightly(err.message, &sample));
         lmn__array_release(&rows);
         lmn__spool_deinit(&spool);
         if (st != LMN_E_IO && !(st == LMN_OK && fired))
