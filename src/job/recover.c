@@ -116,7 +116,7 @@ static enum lmn_status is_committed(struct lmn_table *table, struct lmn__manifes
          st == LMN_OK && !*named_out && --v > published->version;) {
         struct lmn__manifest *manifest;
 
-        st = lmn__table_read_version(table, v, newest->plain_name, &manifest, err);
+        st = lmn__table_read_past(table, v, newest->plain_name, &manifest, err);
         if (st == LMN_E_NOT_FOUND) {
             st = LMN_OK;
             continue;

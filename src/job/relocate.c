@@ -65,7 +65,7 @@ enum lmn_status lmn__relocate_find(struct lmn_table *table, struct lmn__snapshot
     for (uint64_t v = snapshot->manifest->pb.version; v > 0; v--) {
         struct lmn__manifest *manifest;
 
-        st = lmn__table_read_version(table, v, plain, &manifest, err);
+        st = lmn__table_read_past(table, v, plain, &manifest, err);
         if (st == LMN_E_NOT_FOUND)
             continue;
         if (st != LMN_OK)
@@ -263,11 +263,11 @@ static enum lmn_status apply_version(struct lmn_table *table, uint64_t v, bool p
     struct lmn__manifest *before = NULL, *manifest = NULL;
     struct lmn__pb_transaction transaction;
     struct lmn__arena arena;
-    enum lmn_status st = lmn__table_read_version(table, v - 1, plain, &before, err);
+    enum lmn_status st = lmn__table_read_past(table, v - 1, plain, &before, err);
 
     lmn__arena_init(&arena, table->env, 0);
     if (st == LMN_OK)
-        st = lmn__table_read_version(table, v, plain, &manifest, err);
+        st = lmn__table_read_past(table, v, plain, &manifest, err);
     if (st == LMN_OK)
         st = lmn__transaction_read(table->store, manifest, &arena, &transaction, err);
     if (st == LMN_OK && transaction.rewrite != NULL) {

@@ -5,6 +5,7 @@
 #include "column_tables.h"
 #include "fills.h"
 #include "stores.h"
+#include "table/versions.h"
 
 static int begin(void **state)
 {
@@ -323,6 +324,33 @@ static void test_assemble__results_of_unfinished_fragments_follow_their_rows(voi
     compact_meanwhile(*state, 20000, true);
 }
 
+/* So they do where a version between is damaged, which is as one that is cleaned up. */
+static void test_assemble__results_pass_over_a_damaged_version(void **state)
+{
+    char path[LMN__VERSION_PATH_BYTES];
+    struct lmn_store *store = *state;
+    struct lmn_table *other;
+    struct lmn_error err;
+    struct fill fill;
+
+    fill_make(&fill, store, 600, 300, 10);
+    fill_all(&fill, 100);
+    must(lmn_table_open(store, NULL, &other, &err), &err);
+    must(lmn_table_delete(other, "number = 6", NULL, &err), &err);
+    lmn__version_path(lmn_table_version(other), false, path);
+    must(lmn_table_compact(other, NULL, NULL, &err), &err);
+    lmn_table_release(other);
+    must(store->ops->remove(store, path, &err), &err);
+    test_store_write(store, path, "", 0);
+    CHECK_STATUS(fill_commit(&fill, 0, 2, &err), LMN_E_CONFLICT, &err);
+    must(fill_rebase(&fill, &err), &err);
+    CHECK_EQ(fill.plan.fragment_count, 1);
+    CHECK_EQ(fill_check(store, "v", 10), 598);
+    check_no_receipts(&fill);
+    check_verified(store);
+    fill_end(&fill);
+}
+
 /* Others, who add a column and restore a version while a commit gets its name, once. */
 struct restorer {
     struct lmn_store *inner;
@@ -477,6 +505,7 @@ int main(void)
         CASE(test_assemble__held_results_follow_their_rows),
         CASE(test_assemble__direct_results_follow_their_rows),
         CASE(test_assemble__results_of_unfinished_fragments_follow_their_rows),
+        CASE(test_assemble__results_pass_over_a_damaged_version),
         CASE(test_assemble__rows_that_are_back_keep_their_cells),
         CASE(test_assemble__rows_that_are_back_keep_their_large_cells),
         CASE(test_assemble__results_of_a_deleted_fragment_are_dropped),
