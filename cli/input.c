@@ -24,6 +24,14 @@ static bool note_bytes(void *self, uint64_t bytes)
     return !interrupt_asked();
 }
 
+/* Until the file is read, note_bytes() ends the reading, which says where it was. */
+static bool is_over(void *context)
+{
+    const struct input *input = context;
+
+    return input->ended && interrupt_asked();
+}
+
 static int get_schema(struct ArrowArrayStream *stream, struct ArrowSchema *schema_out)
 {
     struct input *input = stream->private_data;
@@ -42,6 +50,7 @@ static int get_next(struct ArrowArrayStream *stream, struct ArrowArray *array_ou
         rc = input->inner.get_next(&input->inner, array_out);
     if (rc == 0 && array_out->release != NULL)
         input->rows += (uint64_t)array_out->length;
+    input->ended = rc == 0 && array_out->release == NULL;
     return rc;
 }
 
@@ -59,6 +68,7 @@ static void release(struct ArrowArrayStream *stream)
     if (input->first.release != NULL)
         input->first.release(&input->first);
     input->inner.release(&input->inner);
+    input->ended = true;
     stream->release = NULL;
     progress_clear();
 }
@@ -98,6 +108,7 @@ enum lmn_status input_open(struct input *input, const char *path,
 
     *input = (struct input){ .start_ms = progress_now_ms() };
     interrupt_catch(true);
+    lmn_interrupt_set((struct lmn_interrupt){ is_over, input });
     watched.ingest.progress = note_bytes;
     watched.ingest.progress_self = input;
     st = open_rows(path, &watched, table, &stream, err);

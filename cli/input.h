@@ -4,7 +4,8 @@
  * stopped by Ctrl-C.
  *
  * What a terminal shows is one line on standard error that changes. When the command is asked to
- * end, the stream is cancelled, and the write that reads it leaves nothing behind.
+ * end, the stream is cancelled, or the calls of its thread once the file is read, and the write
+ * leaves nothing behind.
  */
 #ifndef LEMAN_CLI_INPUT_H
 #define LEMAN_CLI_INPUT_H
@@ -18,6 +19,7 @@ struct input {
 
     struct ArrowArrayStream inner;
     struct ArrowArray first; /* read to see whether there is any */
+    bool ended;              /* all were */
     uint64_t bytes;
     int64_t start_ms; /* of the clock that progress_now_ms() tells */
 };

@@ -78,6 +78,22 @@ def test_a_second_signal_ends_at_once(path, fifo):
     assert run.returncode == 130
 
 
+def test_a_signal_behind_the_reading_leaves_nothing(tmp_path):
+    """It comes while the rows that were read are written over those of the table."""
+    rows = {"id": range(1_000_000), "n": range(1_000_000)}
+    package.create(tmp_path / "t", rows, primary_key="id")
+    (tmp_path / "rows.csv").write_text("id,n\n" + "".join(f"{i},0\n" for i in rows["id"]))
+    before = all_files(tmp_path / "t")
+    arguments = [COMMAND, "upsert", tmp_path / "t", tmp_path / "rows.csv"]
+    with subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as run:
+        while all_files(tmp_path / "t") == before:
+            assert run.poll() is None
+        run.send_signal(signal.SIGINT)
+        out, text = run.communicate(timeout=60)
+    assert (run.returncode, out, text) == (130, b"", b"leman: interrupted\n")
+    assert all_files(tmp_path / "t") == before
+
+
 def test_files_before_a_signal_are_there(path, fifo, tmp_path):
     (tmp_path / "a.jsonl").write_text('{"id": 2}\n')
     arguments = [COMMAND, "append", path, tmp_path / "a.jsonl", fifo]
