@@ -56,12 +56,16 @@ bool name_read(char *text, char stop, char **rest_out)
 
 bool assignment_read(char *item, struct lmn_assignment *assignment_out)
 {
-    char *expression;
+    char *expression, *given = strdup(item);
+    bool is_one = given != NULL && name_read(item, '=', &expression) && expression != NULL &&
+                  item[0] != '\0';
 
-    if (!name_read(item, '=', &expression) || expression == NULL || item[0] == '\0')
-        return false;
-    *assignment_out = (struct lmn_assignment){ item, expression };
-    return true;
+    if (is_one)
+        *assignment_out = (struct lmn_assignment){ item, expression };
+    else if (given != NULL)
+        memcpy(item, given, strlen(given) + 1);
+    free(given);
+    return is_one;
 }
 
 static bool list_add(struct list *list, const char *item)

@@ -63,7 +63,7 @@ bool name_read(char *text, char stop, char **rest_out);
 
 /*
  * Part "name=expression" at the first '=' behind the name. `item` is changed; the name of an
- * assignment points into it. False when there is no name or no '='.
+ * assignment points into it. False, and `item` as it was, when there is no name or no '='.
  */
 bool assignment_read(char *item, struct lmn_assignment *assignment_out);
 

@@ -46,6 +46,12 @@ def test_numbers_of_32_bits(leman, path):
     fails(leman("feed-bench", path, "--threads", 2**32 + 1), 2, "--threads is at most 4294967295")
 
 
+@pytest.mark.parametrize("word", ["=3", '"plain', '"plain=3', "plain"])
+def test_an_assignment_that_is_none_is_told_as_it_was_given(leman, path, word):
+    fails(leman("update", path, "--set", word), 2, f'--set wants COLUMN=EXPRESSION, not "{word}"')
+    fails(leman("columns", path, "--add", word), 2, f'--add wants NAME=EXPRESSION, not "{word}"')
+
+
 def test_names_in_quotes(leman, path, tmp_path):
     scan = leman("scan", path, "--columns", '"a,b",g."h,i","e""f",plain,c=d', "--json")
     assert lines(scan) == [{"a,b": 1, "g": {"h,i": 4}, 'e"f': 3, "plain": 5, "c=d": 2}]
