@@ -95,10 +95,14 @@ static enum lmn_status create(const struct arguments *arguments, struct lmn_erro
     struct lmn_table *table = NULL;
     enum lmn_status st;
 
-    if (arguments->exist_ok && open_table(arguments->path, NULL, &table, NULL) == LMN_OK) {
-        st = print_written(table, arguments->json, "created", 0, err);
+    if (arguments->exist_ok) {
+        st = open_table(arguments->path, NULL, &table, err);
+        if (st == LMN_OK)
+            st = print_written(table, arguments->json, "created", 0, err);
         lmn_table_release(table);
-        return st;
+        if (st != LMN_E_NOT_FOUND)
+            return st;
+        table = NULL;
     }
     st = open_source(arguments, &input, err);
     if (st == LMN_OK)

@@ -104,6 +104,9 @@ def test_create__a_table_that_is_there(leman, path, rows_file):
     assert "version 1: 0 rows created, 3" in ok(leman("create", path, rows_file, "--exist-ok"))
     assert "version 2: 3 rows created" in ok(leman("create", path, rows_file, "--overwrite"))
     fails(leman("create", path, rows_file, "--overwrite", "--exist-ok"), 2, "not both")
+    newest = min((path / "_versions").iterdir())
+    newest.write_bytes(newest.read_bytes()[:50])
+    fails(leman("create", path, rows_file, "--exist-ok"), 1, newest.name)
 
 
 def test_nulls_of_the_primary_key(leman, tmp_path):
