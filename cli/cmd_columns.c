@@ -4,6 +4,7 @@
 
 #include "column_info.h"
 #include "input.h"
+#include "interrupt.h"
 #include "json.h"
 #include "output.h"
 #include "schema.h"
@@ -201,6 +202,7 @@ static int run(int argc, char **argv)
 
     if (code != EXIT_DONE)
         return code;
+    interrupt_calls();
     st = open_table(arguments.path, arguments.version, &table, &err);
     if (st == LMN_OK && arguments.add.count != 0)
         st = add(table, &arguments.add, &err);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <stdio.h>
 
+#include "interrupt.h"
 #include "json.h"
 #include "table.h"
 
@@ -43,6 +44,7 @@ static int run(int argc, char **argv)
     if (argc - rest != 1)
         return usage(&cmd_compact, "one table is wanted, not %d", argc - rest);
     compact.target_rows_per_fragment = rows.value;
+    interrupt_calls();
     st = open_table(argv[rest], NULL, &table, &err);
     if (st == LMN_OK)
         st = lmn_table_compact(table, &compact, &result, &err);

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "interrupt.h"
 #include "table.h"
 
 static int run(int argc, char **argv)
@@ -22,6 +23,7 @@ static int run(int argc, char **argv)
         return usage(&cmd_delete, "one table is wanted, not %d", argc - rest);
     if (where == NULL)
         return usage(&cmd_delete, "--where says which rows; \"true\" are all of them");
+    interrupt_calls();
     st = open_table(argv[rest], NULL, &table, &err);
     if (st == LMN_OK)
         st = lmn_table_delete(table, where, &count, &err);

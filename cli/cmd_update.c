@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "interrupt.h"
 #include "table.h"
 
 static int run(int argc, char **argv)
@@ -29,6 +30,7 @@ static int run(int argc, char **argv)
         if (!assignment_read((char *)set.item[i], &assignment[i]))
             return usage(&cmd_update, "--set wants COLUMN=EXPRESSION, not \"%s\"", set.item[i]);
     }
+    interrupt_calls();
     st = open_table(argv[rest], NULL, &table, &err);
     if (st == LMN_OK)
         st = lmn_table_update(table, where, assignment, set.count, &count, &err);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <stdio.h>
 
+#include "interrupt.h"
 #include "json.h"
 #include "table.h"
 
@@ -21,6 +22,7 @@ static int run(int argc, char **argv)
         return code;
     if (argc - rest != 1)
         return usage(&cmd_upgrade, "one table is wanted, not %d", argc - rest);
+    interrupt_calls();
     st = open_table(argv[rest], NULL, &table, &err);
     if (st == LMN_OK)
         st = lmn_table_info(table, &before, &err);

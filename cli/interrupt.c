@@ -38,6 +38,18 @@ void interrupt_catch(bool second_ends)
     }
 }
 
+static bool ask(void *context)
+{
+    (void)context;
+    return interrupt_asked();
+}
+
+void interrupt_calls(void)
+{
+    interrupt_catch(true);
+    lmn_interrupt_set((struct lmn_interrupt){ ask, NULL });
+}
+
 bool interrupt_asked(void)
 {
     return asked != 0;

@@ -13,6 +13,9 @@
  */
 void interrupt_catch(bool second_ends);
 
+/* The same, and the first one also ends calls of the library by this thread that take long. */
+void interrupt_calls(void);
+
 /* Was there one? */
 bool interrupt_asked(void);
 

@@ -78,20 +78,30 @@ def test_a_second_signal_ends_at_once(path, fifo):
     assert run.returncode == 130
 
 
-def test_a_signal_behind_the_reading_leaves_nothing(tmp_path):
-    """It comes while the rows that were read are written over those of the table."""
-    rows = {"id": range(1_000_000), "n": range(1_000_000)}
-    package.create(tmp_path / "t", rows, primary_key="id")
-    (tmp_path / "rows.csv").write_text("id,n\n" + "".join(f"{i},0\n" for i in rows["id"]))
-    before = all_files(tmp_path / "t")
-    arguments = [COMMAND, "upsert", tmp_path / "t", tmp_path / "rows.csv"]
-    with subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as run:
-        while all_files(tmp_path / "t") == before:
+CHANGES = {
+    "upsert": ["upsert", "OLD", "FILE"],  # when the file is read
+    "update": ["update", "OLD", "--set", "n=n + 1"],
+    "columns": ["columns", "OLD", "--add", "m=md5(repeat(cast(id as string), 50))"],
+    "compact": ["compact", "OLD"],
+}
+
+
+@pytest.mark.parametrize("command", CHANGES)
+def test_a_signal_while_files_are_written_leaves_nothing(leman, tmp_path, command):
+    places = {"OLD": tmp_path / "t", "FILE": tmp_path / "rows.csv"}
+    places["FILE"].write_text("id,n\n" + "".join(f"{i},0\n" for i in range(MANY * 10)))
+    ok(leman("create", places["OLD"], places["FILE"], "--primary-key", "id"))
+    ok(leman("append", places["OLD"], "-", stdin=b"id\n-1\n"))
+    before = all_files(places["OLD"])
+    arguments = [str(places.get(word, word)) for word in CHANGES[command]]
+    with subprocess.Popen([COMMAND, *arguments], stderr=subprocess.PIPE) as run:
+        while all_files(places["OLD"]) == before:
             assert run.poll() is None
         run.send_signal(signal.SIGINT)
-        out, text = run.communicate(timeout=60)
-    assert (run.returncode, out, text) == (130, b"", b"leman: interrupted\n")
-    assert all_files(tmp_path / "t") == before
+        _, text = run.communicate(timeout=60)
+    assert run.returncode == 130
+    assert text.decode().startswith("leman: ") and text.endswith(b"interrupted\n"), text
+    assert all_files(places["OLD"]) == before
 
 
 def test_files_before_a_signal_are_there(path, fifo, tmp_path):
