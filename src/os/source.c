@@ -84,7 +84,7 @@ enum lmn_status lmn__source_open_memory(struct lmn__source *source, struct lmn_e
 static enum lmn_status read_descriptor(struct lmn__source *source, uint8_t *data, size_t len,
                                        size_t *got_out, struct lmn_error *err)
 {
-    while (*got_out < len) {
+    while (*got_out < len && !source->ended) {
         enum lmn_status st = go_on(source, source->position + *got_out, err);
         ssize_t got;
 
@@ -95,8 +95,7 @@ static enum lmn_status read_descriptor(struct lmn__source *source, uint8_t *data
             continue;
         if (got < 0)
             return lmn_fail_os(err, LMN_E_IO, errno, "cannot read %s", source->name);
-        if (got == 0)
-            break;
+        source->ended = got == 0;
         *got_out += (size_t)got;
     }
     return LMN_OK;

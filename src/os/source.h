@@ -25,6 +25,7 @@ struct lmn__source {
     char *name;                       /* how messages call it */
     int fd;                           /* -1: the bytes are in memory */
     bool owned;                       /* fd is closed with the source */
+    bool ended;                       /* fd is not read again: a terminal would wait for more */
     lmn__source_progress_fn progress; /* may be NULL */
     void *progress_self;
     struct lmn__span left;

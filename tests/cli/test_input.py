@@ -136,6 +136,20 @@ def test_progress_is_a_line_that_changes(path):
     assert shown.endswith(b"\r\x1b[K")
 
 
+def test_rows_that_are_typed_end_with_one_ctrl_d(path):
+    master, slave = pty.openpty()
+    run = subprocess.Popen([COMMAND, "append", path, "-"], stdin=slave, stderr=subprocess.DEVNULL)
+    os.write(master, b'{"id": 7}\n')
+    os.write(master, b"\x04")
+    try:
+        assert run.wait(timeout=10) == 0
+    finally:
+        run.kill()
+        os.close(master)
+        os.close(slave)
+    assert len(package.open(path)) == 2
+
+
 def test_progress_is_for_terminals(leman, tmp_path):
     assert ok(leman("create", tmp_path / "t", "-", stdin=rows_text(MANY))).startswith("version 1")
 
