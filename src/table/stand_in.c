@@ -4,8 +4,8 @@
  * on top of it must not give one of them again: who has kept it, such as a job or a user of row
  * ids, would take something else for what it means. The next ids are therefore far beyond those of
  * the newest version that can be read: no commit gives as many as lie between, and there is room
- * for thousands of such repairs. Ids of fields are raised in manifests that keep the highest one; in
- * others those of dropped fields are given again in any case.
+ * for thousands of such repairs. Ids of fields are raised in manifests that keep the highest one;
+ * in others those of dropped fields are given again in any case.
  */
 #include "table/stand_in.h"
 
