@@ -4,6 +4,7 @@
 import json
 import os
 import pty
+import shutil
 import signal
 import subprocess
 from pathlib import Path
@@ -93,12 +94,18 @@ def test_a_signal_while_files_are_written_leaves_nothing(leman, tmp_path, comman
     ok(leman("create", places["OLD"], places["FILE"], "--primary-key", "id"))
     ok(leman("append", places["OLD"], "-", stdin=b"id\n-1\n"))
     before = all_files(places["OLD"])
+    shutil.copytree(places["OLD"], tmp_path / "kept")
     arguments = [str(places.get(word, word)) for word in CHANGES[command]]
-    with subprocess.Popen([COMMAND, *arguments], stderr=subprocess.PIPE) as run:
-        while all_files(places["OLD"]) == before:
-            assert run.poll() is None
-        run.send_signal(signal.SIGINT)
-        _, text = run.communicate(timeout=60)
+    for _ in range(20):  # until the signal comes before the command is done
+        with subprocess.Popen([COMMAND, *arguments], stderr=subprocess.PIPE) as run:
+            while run.poll() is None and all_files(places["OLD"]) == before:
+                pass
+            run.send_signal(signal.SIGINT)
+            _, text = run.communicate(timeout=60)
+        if run.returncode != 0:
+            break
+        shutil.rmtree(places["OLD"])
+        shutil.copytree(tmp_path / "kept", places["OLD"])
     assert run.returncode == 130
     assert text.decode().startswith("leman: ") and text.endswith(b"interrupted\n"), text
     assert all_files(places["OLD"]) == before
