@@ -100,6 +100,47 @@ static void test_gather__without_nulls(void **state)
     CHECK_EQ(live_allocations(), 0);
 }
 
+/* Rows of three arrays: with nulls, without, and a slice; and no rows. */
+static void test_gather__of_several(void **state)
+{
+    enum { ARRAYS = 3 };
+    static const struct column_style full = { 0 };
+    uint64_t index[WANTED], seed = 3;
+    uint32_t part[WANTED];
+
+    (void)state;
+    for (int t = 0; t < TYPES; t++) {
+        struct ArrowArray array[ARRAYS], rows;
+        const struct ArrowArray *all[ARRAYS] = { &array[0], &array[1], &array[2] };
+        struct lmn_error err;
+
+        for (int k = 0; k < ARRAYS; k++)
+            column_random(types[t], k == 1 ? &full : &style, ROWS, (uint64_t)(t * 7 + k),
+                          &array[k]);
+        array[2].offset = 13;
+        array[2].length = 90;
+        array[2].null_count = -1;
+        for (int i = 0; i < WANTED; i++) {
+            part[i] = (uint32_t)(test_random(&seed) % ARRAYS);
+            index[i] = test_random(&seed) % (uint64_t)array[part[i]].length;
+        }
+        CHECK_STATUS(
+            lmn__arrays_gather(test_env(), types[t], all, ARRAYS, part, index, WANTED, &rows, &err),
+            LMN_OK, &err);
+        for (uint64_t i = 0; i < WANTED; i++)
+            CHECK(column_same(types[t], all[part[i]], index[i], &rows, i, 1));
+        rows.release(&rows);
+        CHECK_STATUS(
+            lmn__arrays_gather(test_env(), types[t], all, ARRAYS, part, index, 0, &rows, &err),
+            LMN_OK, &err);
+        CHECK_EQ(rows.length, 0);
+        rows.release(&rows);
+        for (int k = 0; k < ARRAYS; k++)
+            array[k].release(&array[k]);
+        CHECK_EQ(live_allocations(), 0);
+    }
+}
+
 static void test_gather__faults(void **state)
 {
     const uint64_t index[] = { 100, 7, 7, 149, 0 };
@@ -137,9 +178,8 @@ static void test_gather__faults(void **state)
 int main(void)
 {
     const struct CMUnitTest cases[] = {
-        cmocka_unit_test(test_gather__any_order),
-        cmocka_unit_test(test_gather__of_slices),
-        cmocka_unit_test(test_gather__without_nulls),
+        cmocka_unit_test(test_gather__any_order),     cmocka_unit_test(test_gather__of_slices),
+        cmocka_unit_test(test_gather__without_nulls), cmocka_unit_test(test_gather__of_several),
         cmocka_unit_test(test_gather__faults),
     };
 
