@@ -12,7 +12,13 @@
 
 #include "base/math.h"
 
-/* One call moves at most this much; Linux itself stops at 2 GiB. */
+/*
+ * A write takes pages of the cache that are as large as it may use at once. The largest are often
+ * memory that nobody has touched for long, which a virtual machine has to get from its host first.
+ */
+enum { WRITE_BYTES_MAX = 256 << 10 };
+
+/* Another call moves at most this much; Linux itself stops at 2 GiB. */
 enum { TRANSFER_BYTES_MAX = 1 << 30, SPANS_MAX = 64, NS_PER_S = 1000000000 };
 
 /* A part of the path that is a file where a directory is wanted means: there is no such file. */
@@ -134,7 +140,7 @@ enum lmn_status lmn__file_write_at(const struct lmn__file *file, const char *pat
     const uint8_t *at = data;
 
     while (len > 0) {
-        size_t want = lmn__min_u64(len, TRANSFER_BYTES_MAX);
+        size_t want = lmn__min_u64(len, WRITE_BYTES_MAX);
         ssize_t put = pwrite(file->fd, at, want, (off_t)offset);
 
         if (put < 0 && errno == EINTR)
