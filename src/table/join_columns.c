@@ -111,6 +111,8 @@ static enum lmn_status index_stream(struct join *join, struct lmn_error *err)
     if (st == LMN_OK)
         st = lmn__key_index_new(join->env, spool->schema, spool->key, spool->key_count,
                                 &join->index, err);
+    if (st == LMN_OK)
+        st = lmn__key_index_reserve(join->index, spool->row_count, err);
     for (uint64_t i = 0; st == LMN_OK && i < spool->batch_count; i++)
         st = lmn__key_index_add(join->index, &spool->batch[i], spool->batch_key, err);
     return st;

@@ -380,6 +380,22 @@ static enum lmn_status add_run(struct lmn__key_index *index, struct ArrowArray *
     return LMN_OK;
 }
 
+static enum lmn_status check_count(const struct lmn__key_index *index, uint64_t more,
+                                   struct lmn_error *err)
+{
+    return more > EMPTY - 1 - index->row_count
+               ? lmn_fail(err, LMN_E_UNSUPPORTED, "more than %u keys at once", EMPTY - 1)
+               : LMN_OK;
+}
+
+enum lmn_status lmn__key_index_reserve(struct lmn__key_index *index, uint64_t rows,
+                                       struct lmn_error *err)
+{
+    enum lmn_status st = check_count(index, rows, err);
+
+    return st == LMN_OK ? grow(index, rows, err) : st;
+}
+
 enum lmn_status lmn__key_index_add(struct lmn__key_index *index, const struct ArrowArray *batch,
                                    const int64_t *column, struct lmn_error *err)
 {
@@ -389,9 +405,9 @@ enum lmn_status lmn__key_index_add(struct lmn__key_index *index, const struct Ar
 
     if (key == NULL)
         return lmn__arena_fail(&index->arena, "an index of keys", err);
-    if (count > EMPTY - 1 - first)
-        return lmn_fail(err, LMN_E_UNSUPPORTED, "more than %u keys at once", EMPTY - 1);
-    st = key_columns(index, batch, column, key, err);
+    st = check_count(index, count, err);
+    if (st == LMN_OK)
+        st = key_columns(index, batch, column, key, err);
     if (st == LMN_OK)
         st = grow(index, count, err);
     if (st == LMN_OK)

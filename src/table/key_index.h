@@ -38,6 +38,10 @@ LMN_MUST_USE enum lmn_status lmn__key_index_new(struct lmn_env *env,
 /* NULL is ignored. */
 void lmn__key_index_free(struct lmn__key_index *index);
 
+/* Make room for so many more rows at once; without it, room is made as rows come. */
+LMN_MUST_USE enum lmn_status lmn__key_index_reserve(struct lmn__key_index *index, uint64_t rows,
+                                                    struct lmn_error *err);
+
 /*
  * Add the rows of `batch`, whose children `column` are the keys.
  *
