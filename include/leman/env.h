@@ -42,7 +42,8 @@ struct lmn_env_options {
     uint64_t idle_bytes_max;               /* data buffers kept for reuse; default 256 MiB */
     uint64_t metadata_bytes_max;           /* limit of one file's parsed metadata; default 1 GiB */
     uint64_t source_bytes_max; /* rows to merge or join that stay in memory, others go into a file
-                                  of the table's for that time; default 256 MiB */
+                                  of the table's for that time; default 1 GiB, or 1/16 of
+                                  RAM where that is less */
     uint32_t threads;          /* default of scans and writers; 0: one per processor */
 };
 

@@ -9,7 +9,7 @@
 enum {
     IDLE_BYTES_DEFAULT = 256 << 20,
     METADATA_BYTES_DEFAULT = 1 << 30,
-    SOURCE_BYTES_DEFAULT = 256 << 20
+    SOURCE_BYTES_DEFAULT = 1 << 30
 };
 
 static void *heap_alloc(void *self, size_t bytes)
@@ -46,8 +46,9 @@ enum lmn_status lmn__env_init(struct lmn_env *env, const struct lmn_env_options 
     env->threads = options->threads != 0 ? options->threads : defaults->processor_count;
     env->metadata_bytes_max = options->metadata_bytes_max != 0 ? options->metadata_bytes_max
                                                                : METADATA_BYTES_DEFAULT;
-    env->source_bytes_max = options->source_bytes_max != 0 ? options->source_bytes_max
-                                                           : SOURCE_BYTES_DEFAULT;
+    env->source_bytes_max = options->source_bytes_max != 0
+                                ? options->source_bytes_max
+                                : lmn__min_u64(defaults->memory_bytes / 16, SOURCE_BYTES_DEFAULT);
     pool.allocator = env->allocator;
     pool.region_map = defaults->region_map;
     pool.region_unmap = defaults->region_unmap;

@@ -26,7 +26,7 @@
  * Pairs are updated a few at first, then as many as have this many bytes; so are rows inserted. The
  * source's rows may lie in a file, and in any order: few at once would read all of it often.
  */
-enum { PAIRS_FIRST = 8, ROWS_MAX = 65536, ROWS_BYTES = 32 << 20 };
+enum { PAIRS_FIRST = 8, ROWS_MAX = 1 << 20, ROWS_BYTES = 32 << 20 };
 
 struct merge {
     struct lmn_table *table;
@@ -58,6 +58,8 @@ static enum lmn_status index_source(struct merge *merge, struct lmn_error *err)
     enum lmn_status st = lmn__key_index_new(merge->env, &source->schema, spool->key,
                                             spool->key_count, &merge->index, err);
 
+    if (st == LMN_OK)
+        st = lmn__key_index_reserve(merge->index, spool->row_count, err);
     for (uint64_t i = 0; st == LMN_OK && i < spool->batch_count; i++)
         st = lmn__key_index_add(merge->index, &spool->batch[i], spool->batch_key, err);
     if (st != LMN_OK)
