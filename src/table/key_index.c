@@ -20,7 +20,7 @@
 #include "base/math.h"
 #include "expr/calendar.h"
 
-enum { SLOTS_MIN = 1024, FILTER_SHIFT = 8, EMPTY = 0xffffffff };
+enum { SLOTS_MIN = 1024, FILTER_SHIFT = 8, AHEAD = 16, EMPTY = 0xffffffff };
 
 struct part {
     const struct lmn__layout *layout; /* of the values */
@@ -297,6 +297,39 @@ static bool same_key(const struct lmn__key_index *index, uint64_t row,
     return true;
 }
 
+/* Have the values of a row that is looked at soon on their way from memory. */
+static void fetch_key(const struct lmn__key_index *index, uint64_t row)
+{
+    const struct run *run = run_of(index, row);
+
+    for (uint32_t k = 0; k < index->part_count; k++) {
+        const struct part *part = &index->part[k];
+        const struct ArrowArray *array = run->key[k];
+        uint64_t bits = part->index_bytes != 0 ? part->index_bytes * 8 : part->layout->bits;
+
+        __builtin_prefetch((const uint8_t *)array->buffers[1] +
+                           ((uint64_t)array->offset + row - run->first) * bits / 8);
+    }
+}
+
+/*
+ * Slots and keys are anywhere in memory. Of the keys of one batch, whose hashes are known, those
+ * further on are fetched while key i is looked at: first the slot, then what it stands for.
+ */
+static inline void fetch_ahead(const struct lmn__key_index *index, uint64_t count, uint64_t i)
+{
+    uint64_t mask = index->slot_count - 1;
+
+    if (i + 2 * AHEAD < count)
+        __builtin_prefetch(&index->slot[index->hash[i + 2 * AHEAD] >> 32 & mask]);
+    if (i + AHEAD < count) {
+        const struct slot *slot = &index->slot[index->hash[i + AHEAD] >> 32 & mask];
+
+        if (slot->row != EMPTY && slot->hash == (uint32_t)index->hash[i + AHEAD])
+            fetch_key(index, slot->row);
+    }
+}
+
 /* The slot of a key, or the empty one where it would go. */
 static struct slot *find_slot(const struct lmn__key_index *index, uint64_t hash,
                               struct ArrowArray *const *key, uint64_t i)
@@ -418,6 +451,7 @@ enum lmn_status lmn__key_index_add(struct lmn__key_index *index, const struct Ar
         uint64_t hash = index->hash[i];
         struct slot *slot;
 
+        fetch_ahead(index, count, i);
         if (hash == 0)
             continue;
         slot = find_slot(index, hash, key, i);
@@ -449,8 +483,10 @@ enum lmn_status lmn__key_index_find(struct lmn__key_index *index, const struct A
         uint64_t hash = index->hash[i];
 
         row_out[i] = LMN__NO_ROW;
-        if (hash != 0 && index->slot_count != 0 &&
-            lmn__bit_get(index->filter, filter_bit(index, hash))) {
+        if (index->slot_count == 0)
+            continue;
+        fetch_ahead(index, (uint64_t)batch->length, i);
+        if (hash != 0 && lmn__bit_get(index->filter, filter_bit(index, hash))) {
             const struct slot *slot = find_slot(index, hash, key, i);
 
             if (slot->row != EMPTY)
