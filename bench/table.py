@@ -31,6 +31,7 @@ TAKE_ROWS, TAKE_BYTES, TAKE_BATCH, TAKE_BATCHES = 100_000, 20_000, 64, 100
 TAKE_LIMIT_THREADS = (16, 64, 128)
 COMMITS, FRAGMENTS = 1000, 100_000
 UPSERT_ROWS, UPSERT_KEYS = 10_000_000, 100_000
+VECTOR_ROWS, VECTOR_FLOATS = 1_000_000, 128
 TITLE = "Lance tables, beside pylance"
 PAGE = """\
 # {title}
@@ -397,6 +398,21 @@ def make_keyed(first, count):
     )
 
 
+def make_vectors(first, count):
+    import numpy as np
+    import pyarrow as pa
+
+    values = np.random.default_rng(first).random(count * VECTOR_FLOATS, dtype="f4")
+    vectors = pa.FixedSizeListArray.from_arrays(pa.array(values), VECTOR_FLOATS)
+    return pa.table({"k": np.arange(first, first + count), "v": vectors})
+
+
+UPSERTS = {  # rows, keys, what makes them
+    "keys": (UPSERT_ROWS, UPSERT_KEYS, make_keyed),
+    "vectors": (VECTOR_ROWS, VECTOR_ROWS, make_vectors),
+}
+
+
 def peak_bytes():
     """The most memory that this process has had; ru_maxrss counts its parent's, too."""
     with open("/proc/self/status") as status:
@@ -404,25 +420,26 @@ def peak_bytes():
     return int(line.split()[1]) * 1024
 
 
-def upsert_side(side, path, scale, turn):
+def upsert_side(side, what, path, scale, turn):
     """Make the table (turn 0) or upsert into it; prints the seconds and the peak of memory."""
     import numpy as np
 
-    rows, keys = int(UPSERT_ROWS * scale), int(UPSERT_KEYS * scale)
+    rows, keys, make = UPSERTS[what]
+    rows, keys = int(rows * scale), int(keys * scale)
     if side == "ours":
         import leman
     else:
         import lance
     start = time.perf_counter()
     if turn == 0:
-        whole = make_keyed(0, rows)
+        whole = make(0, rows)
         if side == "ours":
             leman.create(path, whole)
         else:
             lance.write_dataset(whole, path, data_storage_version="2.1")
     else:
         there = np.random.default_rng(turn).choice(rows, keys // 2, replace=False)
-        data = make_keyed(rows + turn * keys, keys)
+        data = make(rows + turn * keys, keys)
         data = data.set_column(0, "k", [np.concatenate([there, data["k"].to_numpy()[keys // 2 :]])])
         start = time.perf_counter()
         if side == "ours":
@@ -487,30 +504,44 @@ def measure_memory(folder, scale):
     return about, table(["work", "Leman", "pylance", "ratio"], lines)
 
 
-def measure_upsert(folder, scale):
-    """{keys:,} keys, half of them there, into {rows:,} rows of an int64 key, a float32 and a short
-    string. Each side has a process and a table of its own; memory is the peak of the process."""
-    from measure import table
-
+def upsert_best(folder, what, scale):
+    """The least seconds and the most memory of each side, each in processes of its own."""
     best = {}
     for turn in range(UPSERT_TURNS + 1):
         for side in ("ours", "theirs"):
-            path = os.path.join(folder, f"upsert-{side}.lance")
+            path = os.path.join(folder, f"upsert-{what}-{side}.lance")
             command = [sys.executable, __file__, "--scale", str(scale)]
-            command += ["--upsert", side, path, str(turn)]
+            command += ["--upsert", side, what, path, str(turn)]
             output = subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout
             seconds, peak = json.loads(output)
             if turn:
                 known = best.get(side, (math.inf, 0))
                 best[side] = (min(known[0], seconds), max(known[1], peak))
-    lines = [
-        ["time", *(f"{best[side][0]:.2f} s" for side in best)],
-        ["peak of memory", *(f"{best[side][1] / 2**20:,.0f} MiB" for side in best)],
-    ]
-    for number, line in enumerate(lines):
-        line.append(f"{best['theirs'][number] / best['ours'][number]:.1f}x")
+    return best
+
+
+def measure_upsert(folder, scale):
+    """{keys:,} keys, half of them there, into {rows:,} rows of an int64 key, a float32 and a short
+    string; {vectors:,} vectors of {floats} floats, half of them there, into as many. Each side has
+    a process and a table of its own; memory is the peak of the process."""
+    from measure import table
+
+    lines = []
+    for what in UPSERTS:
+        best = upsert_best(folder, what, scale)
+        for number, (name, show) in enumerate(
+            [
+                ("time", lambda seconds: f"{seconds:.2f} s"),
+                ("peak of memory", lambda peak: f"{peak / 2**20:,.0f} MiB"),
+            ]
+        ):
+            ours, theirs = (best[side][number] for side in ("ours", "theirs"))
+            lines.append([f"{what}: {name}", show(ours), show(theirs), f"{theirs / ours:.1f}x"])
     about = measure_upsert.__doc__.format(
-        keys=int(UPSERT_KEYS * scale), rows=int(UPSERT_ROWS * scale)
+        keys=int(UPSERT_KEYS * scale),
+        rows=int(UPSERT_ROWS * scale),
+        vectors=int(VECTOR_ROWS * scale),
+        floats=VECTOR_FLOATS,
     )
     return about, table(["upsert", "Leman", "pylance", "ratio"], lines)
 
@@ -540,7 +571,7 @@ def main():
     parser.add_argument("--markdown", action="store_true", help="print docs/bench/table.md")
     parser.add_argument("--epoch", nargs=3, help=argparse.SUPPRESS)
     parser.add_argument("--takes", nargs=2, help=argparse.SUPPRESS)
-    parser.add_argument("--upsert", nargs=3, help=argparse.SUPPRESS)
+    parser.add_argument("--upsert", nargs=4, help=argparse.SUPPRESS)
     parser.add_argument("--peak", nargs=3, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.epoch:
@@ -554,8 +585,8 @@ def main():
         peak_side(*arguments.peak)
         return
     if arguments.upsert:
-        side, path, turn = arguments.upsert
-        upsert_side(side, path, arguments.scale, int(turn))
+        side, what, path, turn = arguments.upsert
+        upsert_side(side, what, path, arguments.scale, int(turn))
         return
     print(page().rstrip() if arguments.markdown else f"# {TITLE}", flush=True)
     for name in arguments.only:
