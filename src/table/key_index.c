@@ -20,7 +20,7 @@
 #include "base/math.h"
 #include "expr/calendar.h"
 
-enum { SLOTS_MIN = 1024, FILTER_SHIFT = 8, AHEAD = 16, EMPTY = 0xffffffff };
+enum { SLOTS_MIN = 1024, FILTER_SHIFT = 8, BLOCK = 32, EMPTY = 0xffffffff };
 
 struct part {
     const struct lmn__layout *layout; /* of the values */
@@ -312,22 +312,10 @@ static void fetch_key(const struct lmn__key_index *index, uint64_t row)
     }
 }
 
-/*
- * Slots and keys are anywhere in memory. Of the keys of one batch, whose hashes are known, those
- * further on are fetched while key i is looked at: first the slot, then what it stands for.
- */
-static inline void fetch_ahead(const struct lmn__key_index *index, uint64_t count, uint64_t i)
+/* The slot at which the search for a hash begins. */
+static inline struct slot *first_slot(const struct lmn__key_index *index, uint64_t hash)
 {
-    uint64_t mask = index->slot_count - 1;
-
-    if (i + 2 * AHEAD < count)
-        __builtin_prefetch(&index->slot[index->hash[i + 2 * AHEAD] >> 32 & mask]);
-    if (i + AHEAD < count) {
-        const struct slot *slot = &index->slot[index->hash[i + AHEAD] >> 32 & mask];
-
-        if (slot->row != EMPTY && slot->hash == (uint32_t)index->hash[i + AHEAD])
-            fetch_key(index, slot->row);
-    }
+    return &index->slot[hash >> 32 & (index->slot_count - 1)];
 }
 
 /* The slot of a key, or the empty one where it would go. */
@@ -451,7 +439,8 @@ enum lmn_status lmn__key_index_add(struct lmn__key_index *index, const struct Ar
         uint64_t hash = index->hash[i];
         struct slot *slot;
 
-        fetch_ahead(index, count, i);
+        if (i + BLOCK < count)
+            __builtin_prefetch(first_slot(index, index->hash[i + BLOCK]));
         if (hash == 0)
             continue;
         slot = find_slot(index, hash, key, i);
@@ -467,10 +456,43 @@ enum lmn_status lmn__key_index_add(struct lmn__key_index *index, const struct Ar
     return st;
 }
 
+/*
+ * Look up keys [first, first + count) of a batch, whose hashes are known. Slots and keys are
+ * anywhere in memory: all slots are asked for before the first is looked at, and so are keys.
+ */
+static void find_block(const struct lmn__key_index *index, struct ArrowArray *const *key,
+                       uint64_t first, uint64_t count, uint64_t *row_out)
+{
+    uint64_t at[BLOCK], likely = 0;
+
+    for (uint64_t i = first; i < first + count; i++) {
+        uint64_t hash = index->hash[i];
+
+        row_out[i] = LMN__NO_ROW;
+        if (hash != 0 && lmn__bit_get(index->filter, filter_bit(index, hash))) {
+            __builtin_prefetch(first_slot(index, hash));
+            at[likely++] = i;
+        }
+    }
+    for (uint64_t i = 0; i < likely; i++) {
+        const struct slot *slot = first_slot(index, index->hash[at[i]]);
+
+        if (slot->row != EMPTY && slot->hash == (uint32_t)index->hash[at[i]])
+            fetch_key(index, slot->row);
+    }
+    for (uint64_t i = 0; i < likely; i++) {
+        const struct slot *slot = find_slot(index, index->hash[at[i]], key, at[i]);
+
+        if (slot->row != EMPTY)
+            row_out[at[i]] = slot->row;
+    }
+}
+
 enum lmn_status lmn__key_index_find(struct lmn__key_index *index, const struct ArrowArray *batch,
                                     const int64_t *column, uint64_t *row_out, struct lmn_error *err)
 {
     struct ArrowArray **key = index->asked_key;
+    uint64_t count = (uint64_t)batch->length;
     enum lmn_status st;
 
     for (uint32_t i = 0; i < index->part_count; i++) {
@@ -478,21 +500,14 @@ enum lmn_status lmn__key_index_find(struct lmn__key_index *index, const struct A
         key[i]->offset += batch->offset;
         key[i]->length = batch->length;
     }
-    st = hash_rows(index, key, err);
-    for (uint64_t i = 0; st == LMN_OK && i < (uint64_t)batch->length; i++) {
-        uint64_t hash = index->hash[i];
-
-        row_out[i] = LMN__NO_ROW;
-        if (index->slot_count == 0)
-            continue;
-        fetch_ahead(index, (uint64_t)batch->length, i);
-        if (hash != 0 && lmn__bit_get(index->filter, filter_bit(index, hash))) {
-            const struct slot *slot = find_slot(index, hash, key, i);
-
-            if (slot->row != EMPTY)
-                row_out[i] = slot->row;
-        }
+    if (index->slot_count == 0) {
+        for (uint64_t i = 0; i < count; i++)
+            row_out[i] = LMN__NO_ROW;
+        return LMN_OK;
     }
+    st = hash_rows(index, key, err);
+    for (uint64_t i = 0; st == LMN_OK && i < count; i += BLOCK)
+        find_block(index, key, i, lmn__min_u64(BLOCK, count - i), row_out);
     return st;
 }
 
