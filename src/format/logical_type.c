@@ -267,6 +267,9 @@ static enum lmn_status fixed_list_from_arrow(const struct ArrowSchema *schema, i
     else if (item->format[0] == '+' && item->format[1] != 'w' && item->format[1] != 's')
         return lmn_fail(err, LMN_E_UNSUPPORTED,
                         "Lance has no place for fixed-size lists of lists or maps");
+    else if (strncmp(item->format, "+w", 2) == 0 && strcmp(item->children[0]->format, "+s") == 0)
+        return lmn_fail(err, LMN_E_UNSUPPORTED,
+                        "Lance has no place for structs inside of two fixed-size lists");
     else
         st = lmn__logical_type_from_arrow(item, buf, err);
     lmn__buf_printf(buf, ":%d", dimension);

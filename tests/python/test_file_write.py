@@ -381,6 +381,11 @@ REFUSED = {
         pa.list_(pa.struct({"x": pa.list_(pa.int8())}), 2),
         "no place for lists around or inside",
     ),
+    "two around structs": (
+        "2.2",
+        pa.list_(fixed_list_of_structs(), 3),
+        "no place for structs inside of two fixed-size lists",
+    ),
     "empty struct": ("2.2", pa.struct([]), "structs without fields"),
     "fixed strings": ("2.2", pa.list_(pa.string(), 2), ""),
     "union": ("2.2", pa.dense_union([pa.field("x", pa.int8())]), ""),
