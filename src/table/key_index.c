@@ -11,23 +11,14 @@
 
 #include <nanoarrow/nanoarrow.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "arrow/schema.h"
-#include "arrow/view.h"
 #include "base/error.h"
 #include "base/hash.h"
 #include "base/math.h"
-#include "expr/calendar.h"
+#include "table/key_part.h"
 
 enum { SLOTS_MIN = 1024, FILTER_SHIFT = 8, BLOCK = 32, EMPTY = 0xffffffff };
-
-struct part {
-    const struct lmn__layout *layout; /* of the values */
-    uint32_t index_bytes;             /* of a dictionary; 0: the column holds the values */
-    char name[64];
-    char format[4]; /* the first letters of the Arrow format, for messages */
-};
 
 /* A batch that was added; its first row's number. */
 struct run {
@@ -45,7 +36,7 @@ struct lmn__key_index {
     struct lmn_env *env; /* counted */
     struct lmn__arena arena;
     uint32_t part_count;
-    struct part *part;
+    struct lmn__key_part *part;
     struct ArrowArray *asked, **asked_key; /* the columns of a batch that is looked up */
     struct run *run;
     uint64_t run_count, run_room;
@@ -70,26 +61,6 @@ enum lmn_status lmn__key_columns(const struct ArrowSchema *schema, const char *c
     return LMN_OK;
 }
 
-static enum lmn_status init_part(struct lmn__key_index *index, const struct ArrowSchema *type,
-                                 struct part *part, struct lmn_error *err)
-{
-    const struct ArrowSchema *value = type->dictionary != NULL ? type->dictionary : type;
-    enum lmn_status st = lmn__layout_from_schema(type, &index->arena, &part->layout, err);
-
-    snprintf(part->name, sizeof part->name, "%.60s", type->name != NULL ? type->name : "");
-    snprintf(part->format, sizeof part->format, "%s", value->format);
-    if (st != LMN_OK)
-        return st;
-    if (part->layout->kind == LMN__LAYOUT_DICTIONARY) {
-        part->index_bytes = part->layout->bits / 8;
-        part->layout = part->layout->child[0];
-    }
-    if (part->layout->kind != LMN__LAYOUT_FIXED && part->layout->kind != LMN__LAYOUT_VARIABLE)
-        return lmn_fail(err, LMN_E_UNSUPPORTED,
-                        "column \"%.60s\" cannot be a key: it is a list or a struct", part->name);
-    return LMN_OK;
-}
-
 static enum lmn_status init_parts(struct lmn__key_index *index, const struct ArrowSchema *schema,
                                   const int64_t *column, uint32_t count, struct lmn_error *err)
 {
@@ -103,7 +74,7 @@ static enum lmn_status init_parts(struct lmn__key_index *index, const struct Arr
     index->part_count = count;
     for (uint32_t i = 0; st == LMN_OK && i < count; i++) {
         index->asked_key[i] = &index->asked[i];
-        st = init_part(index, schema->children[column[i]], &index->part[i], err);
+        st = lmn__key_part_init(&index->part[i], schema->children[column[i]], &index->arena, err);
     }
     return st;
 }
@@ -148,45 +119,6 @@ void lmn__key_index_free(struct lmn__key_index *index)
     lmn_env_release(env);
 }
 
-/* Where the value of a row is: there, or in the dictionary. */
-static const struct ArrowArray *values_of(const struct part *part, const struct ArrowArray *array,
-                                          uint64_t *row)
-{
-    uint32_t bytes = part->index_bytes;
-
-    if (bytes == 0)
-        return array;
-    *row = lmn__load_uint(
-        (const uint8_t *)array->buffers[1] + ((uint64_t)array->offset + *row) * bytes, bytes);
-    return array->dictionary;
-}
-
-static bool is_null(const struct part *part, const struct ArrowArray *array, uint64_t row)
-{
-    if (lmn__view_is_null(array, row) || part->index_bytes == 0)
-        return lmn__view_is_null(array, row);
-    array = values_of(part, array, &row);
-    return lmn__view_is_null(array, row);
-}
-
-/* The bytes of a value; a bit is a byte of its own. */
-static struct lmn__span value_of(const struct part *part, const struct ArrowArray *array,
-                                 uint64_t row, uint8_t *bit)
-{
-    uint64_t at, width = part->layout->bits / 8;
-
-    array = values_of(part, array, &row);
-    at = (uint64_t)array->offset + row;
-
-    if (part->layout->kind == LMN__LAYOUT_VARIABLE)
-        return lmn__view_bytes(part->layout, array, row);
-    if (part->layout->bits == 1) {
-        *bit = lmn__bit_get(array->buffers[1], at);
-        return (struct lmn__span){ bit, 1 };
-    }
-    return (struct lmn__span){ (const uint8_t *)array->buffers[1] + at * width, width };
-}
-
 static inline uint64_t mix(uint64_t value)
 {
     value ^= value >> 32;
@@ -197,8 +129,8 @@ static inline uint64_t mix(uint64_t value)
 }
 
 /* Mix the values of one column into the hashes of all rows; 0 stands for a null. */
-static void hash_column(const struct part *part, const struct ArrowArray *array, bool first,
-                        uint64_t *hash)
+static void hash_column(const struct lmn__key_part *part, const struct ArrowArray *array,
+                        bool first, uint64_t *hash)
 {
     uint64_t count = (uint64_t)array->length;
     const uint8_t *validity = lmn__view_validity(array);
@@ -215,11 +147,11 @@ static void hash_column(const struct part *part, const struct ArrowArray *array,
             struct lmn__span value;
 
             /* The index of a null is any number. */
-            if (indexed && is_null(part, array, i)) {
+            if (indexed && lmn__key_part_is_null(part, array, i)) {
                 hash[i] = 0;
                 continue;
             }
-            value = value_of(part, array, i, &bit);
+            value = lmn__key_part_value(part, array, i, &bit);
             if (first || hash[i] != 0)
                 hash[i] = mix(lmn__hash64(value.data, value.len) + (first ? 0u : hash[i])) | 1;
         }
@@ -288,8 +220,9 @@ static bool same_key(const struct lmn__key_index *index, uint64_t row,
 
     for (uint32_t k = 0; k < index->part_count; k++) {
         uint8_t bit_a, bit_b;
-        struct lmn__span a = value_of(&index->part[k], run->key[k], row - run->first, &bit_a);
-        struct lmn__span b = value_of(&index->part[k], key[k], i, &bit_b);
+        struct lmn__span a = lmn__key_part_value(&index->part[k], run->key[k], row - run->first,
+                                                 &bit_a);
+        struct lmn__span b = lmn__key_part_value(&index->part[k], key[k], i, &bit_b);
 
         if (a.len != b.len || (a.len != 0 && memcmp(a.data, b.data, a.len) != 0))
             return false;
@@ -303,7 +236,7 @@ static void fetch_key(const struct lmn__key_index *index, uint64_t row)
     const struct run *run = run_of(index, row);
 
     for (uint32_t k = 0; k < index->part_count; k++) {
-        const struct part *part = &index->part[k];
+        const struct lmn__key_part *part = &index->part[k];
         const struct ArrowArray *array = run->key[k];
         uint64_t bits = part->index_bytes != 0 ? part->index_bytes * 8 : part->layout->bits;
 
@@ -511,79 +444,6 @@ enum lmn_status lmn__key_index_find(struct lmn__key_index *index, const struct A
     return st;
 }
 
-/* The shortest spelling that gives the same number. */
-static void put_real(struct lmn__span value, char *text, size_t bytes)
-{
-    double number = 0;
-    float single = 0;
-
-    if (value.len == sizeof single)
-        memcpy(&single, value.data, sizeof single);
-    else
-        memcpy(&number, value.data, sizeof number);
-    number = value.len == sizeof single ? (double)single : number;
-    for (int digits = 1; digits <= 17; digits++) {
-        snprintf(text, bytes, "%.*g", digits, number);
-        if (value.len == sizeof single ? strtof(text, NULL) == single
-                                       : strtod(text, NULL) == number)
-            return;
-    }
-}
-
-/* Dates, times of day and timestamps as they are written; durations in their unit. */
-static void put_time(const char *format, int64_t number, char *text, size_t bytes)
-{
-    static const char units[] = "smun";
-    static const char *const names[] = { "s", "ms", "us", "ns" };
-    const char *letter = strchr(units, format[2]);
-    size_t unit = letter != NULL && *letter != '\0' ? (size_t)(letter - units) : 0, len = 0;
-    char written[LMN__MOMENT_TEXT_BYTES];
-
-    if (format[1] == 'd')
-        len = lmn__date_print(format[2] == 'D' ? number : lmn__floor_div(number, 86400000),
-                              written);
-    else if (format[1] == 's')
-        len = lmn__timestamp_print(number, (enum lmn__unit)unit, written);
-    else if (format[1] == 't')
-        len = lmn__clock_print(number, (enum lmn__unit)unit, written);
-    if (len != 0)
-        snprintf(text, bytes, "%.*s", (int)len, written);
-    else
-        snprintf(text, bytes, "%lld %s", (long long)number, names[unit]);
-}
-
-/* One value, as far as its type is easily shown. */
-static void put_value(const struct part *part, const struct ArrowArray *array, uint64_t row,
-                      char *text, size_t bytes)
-{
-    uint8_t bit;
-    struct lmn__span value;
-    uint64_t number = 0;
-
-    if (is_null(part, array, row)) {
-        snprintf(text, bytes, "null");
-        return;
-    }
-    value = value_of(part, array, row, &bit);
-    if (part->layout->kind == LMN__LAYOUT_VARIABLE) {
-        snprintf(text, bytes, "\"%.*s\"", (int)lmn__min_u64(value.len, 60), value.data);
-    } else if (part->format[0] == 'g' || part->format[0] == 'f') {
-        put_real(value, text, bytes);
-    } else if (value.len <= 8 && strchr("cCsSiIlLbt", part->format[0]) != NULL) {
-        memcpy(&number, value.data, value.len);
-        if (strchr("csilt", part->format[0]) != NULL && value.len < 8 &&
-            (value.data[value.len - 1] & 0x80) != 0)
-            number |= ~(uint64_t)0 << value.len * 8;
-        if (part->format[0] == 't')
-            put_time(part->format, (int64_t)number, text, bytes);
-        else
-            snprintf(text, bytes, strchr("CSIL", part->format[0]) != NULL ? "%llu" : "%lld",
-                     (long long)number);
-    } else {
-        snprintf(text, bytes, "of %zu bytes", value.len);
-    }
-}
-
 void lmn__key_index_text(const struct lmn__key_index *index, const struct ArrowArray *batch,
                          const int64_t *column, uint64_t row, char *text, size_t text_bytes)
 {
@@ -596,7 +456,7 @@ void lmn__key_index_text(const struct lmn__key_index *index, const struct ArrowA
         int len;
 
         key.offset += batch->offset;
-        put_value(&index->part[i], &key, row, value, sizeof value);
+        lmn__key_part_text(&index->part[i], &key, row, value, sizeof value);
         len = snprintf(text + used, text_bytes - used, "%s%s = %s", i != 0 ? ", " : "",
                        index->part[i].name, value);
         used += len > 0 ? (size_t)len : 0;
